@@ -1,0 +1,32 @@
+//! The `run_log` checker.
+
+use super::{CheckInput, Checker, Evidence};
+use crate::contract::Clause;
+use crate::model::{Digest, digest_bytes};
+use crate::world::ports::{Output, PortError, Timed};
+use std::path::PathBuf;
+
+/// The `run_log` checker.
+pub struct RunLog;
+
+impl Checker for RunLog {
+    fn name(&self) -> &'static str {
+        "run_log"
+    }
+
+    fn digest(&self, _clause: &Clause, _base_dir: &PathBuf) -> Digest {
+        digest_bytes(b"run_log")
+    }
+
+    fn problems(&self, _clause: &Clause) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn queries(&self, _clause: &Clause, _output: Option<&Output>) -> u64 {
+        0
+    }
+
+    fn check(&self, _input: &CheckInput<'_>) -> Result<Timed<Evidence>, PortError> {
+        Err(PortError::environment("to be written"))
+    }
+}

@@ -1,0 +1,1 @@
+//! Working hours and days of a goal's calendar.

@@ -1,0 +1,2 @@
+//! The `dogwatch` binary.
+fn main() {}

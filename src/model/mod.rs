@@ -1,0 +1,20 @@
+//! Ids, units, states: the vocabulary every other module shares.
+//!
+//! Depends on nothing of ours. All of it is plain data; time comes in as a parameter.
+
+pub mod account;
+pub mod canon;
+pub mod ids;
+pub mod safe_text;
+pub mod state;
+pub mod time;
+
+pub use account::Account;
+pub use canon::{Digest, digest_bytes, digest_json};
+pub use ids::{
+    ApprovalId, AttemptNo, ClauseId, ContractVersion, DecisionId, GoalId, JobId, OperationId, Seq,
+    StrategyId,
+};
+pub use safe_text::SafeText;
+pub use state::{Action, FailureClass, JobState, OperationState, Verdict, WaitKind, Wake};
+pub use time::{Clock, TimeMs};

@@ -1,0 +1,179 @@
+//! States and verdicts (DESIGN sections 2 and 6).
+
+use crate::model::TimeMs;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One table per vocabulary: the variant, its stored word, and back.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$vdoc])* #[serde(rename = $word)] $variant),+
+        }
+
+        impl $name {
+            /// All variants, in declaration order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word used in the ledger, in JSON, in filters and on screen.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            /// The variant of a word.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.word())
+            }
+        }
+    };
+}
+
+words!(
+    /// A job's state. `to_verify` and `waiting` are overlays, not states.
+    JobState {
+        /// Known, nothing done yet.
+        Pending = "pending",
+        /// An attempt is preparing or staging a config.
+        Working = "working",
+        /// A staging run of the config succeeded; clauses are being checked.
+        Staged = "staged",
+        /// Every clause that applies has a valid pass.
+        Reconciled = "reconciled",
+        /// A request lies before the approver.
+        AwaitingApproval = "awaiting_approval",
+        /// The cutover was applied.
+        CutOver = "cut_over",
+        /// A person has it, with the reason.
+        HandedOver = "handed_over",
+        /// Given up with a reason; history stays.
+        Cancelled = "cancelled",
+    }
+);
+
+impl JobState {
+    /// True when the engine has nothing more to do by itself.
+    pub const fn has_ended(self) -> bool {
+        matches!(self, Self::CutOver | Self::HandedOver | Self::Cancelled)
+    }
+}
+
+words!(
+    /// A checker's verdict.
+    Verdict {
+        /// The clause holds, on evidence.
+        Pass = "pass",
+        /// The clause does not hold, on evidence.
+        Fail = "fail",
+        /// The check ran and proves nothing (hollow green, outage, an old side that differs from itself).
+        Inconclusive = "inconclusive",
+        /// No checker can judge it.
+        Unverified = "unverified",
+    }
+);
+
+words!(
+    /// Where an operation stands.
+    OperationState {
+        /// In the ledger, perhaps sent, outcome not recorded.
+        Intended = "intended",
+        /// The environment did it.
+        Applied = "applied",
+        /// The environment said no; nothing happened.
+        Refused = "refused",
+        /// Sent, and nobody knows.
+        Unknown = "unknown",
+    }
+);
+
+words!(
+    /// Side effects the engine can ask a target for.
+    Action {
+        /// Create the config in staging and run it.
+        Stage = "stage",
+        /// Put the config into production and switch the old job off.
+        CutOver = "cut_over",
+    }
+);
+
+words!(
+    /// Whose failure it was (DESIGN section 6).
+    FailureClass {
+        /// The config's own: the same config would fail again.
+        Job = "job",
+        /// The environment's: the same config may pass on another try.
+        Environment = "environment",
+        /// It cannot be told.
+        Unclear = "unclear",
+    }
+);
+
+words!(
+    /// What a job or goal waits for: the six answers a person needs.
+    WaitKind {
+        /// A person's decision.
+        Person = "person",
+        /// A renewing quota.
+        Quota = "quota",
+        /// Jobs upstream of this one.
+        Upstream = "upstream",
+        /// An outcome that is not known yet.
+        ToVerify = "to_verify",
+        /// The environment: a run that goes on, a back-off after a failure.
+        World = "world",
+        /// An operator paused it.
+        Paused = "paused",
+    }
+);
+
+/// What would end a wait.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "on", rename_all = "snake_case")]
+pub enum Wake {
+    /// The clock reaches an instant.
+    At {
+        /// That instant.
+        at: TimeMs,
+    },
+    /// A decision on the job's open request.
+    Approval,
+    /// A renewing budget renews.
+    QuotaReset {
+        /// The budget's name.
+        budget: String,
+        /// When it renews.
+        at: TimeMs,
+    },
+    /// An operation's outcome becomes known.
+    Operation {
+        /// The operation.
+        id: String,
+    },
+    /// A job upstream reaches a state that this one can build on.
+    Job {
+        /// The upstream job.
+        id: String,
+    },
+    /// An event of the world or an operator's act.
+    Event {
+        /// Its name.
+        name: String,
+    },
+    /// A file appears or changes.
+    File {
+        /// Its path.
+        path: String,
+    },
+    /// A metric reaches a value.
+    Metric {
+        /// Its name.
+        name: String,
+    },
+}

@@ -1,0 +1,1 @@
+//! One run of an executable: JSON in, JSON out, bounded in time and output.

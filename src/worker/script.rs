@@ -1,0 +1,1 @@
+//! `script` and `command` workers.

@@ -1,0 +1,1 @@
+//! Executables that speak one JSON request on stdin and one JSON reply on stdout (docs/adapters.md).

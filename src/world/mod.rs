@@ -1,0 +1,9 @@
+//! The environment: what is fact. Ports are traits; adapters implement them.
+
+pub mod command;
+pub mod open;
+pub mod ports;
+pub mod practice;
+
+pub use open::{OpenError, open_world};
+pub use ports::World;

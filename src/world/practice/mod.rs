@@ -1,0 +1,1 @@
+//! The embedded practice world (docs/practice-world.md).
