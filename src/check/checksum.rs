@@ -4,7 +4,7 @@ use super::{CheckInput, Checker, Evidence};
 use crate::contract::Clause;
 use crate::model::{Digest, digest_bytes};
 use crate::world::ports::{Output, PortError, Timed};
-use std::path::PathBuf;
+use std::path::Path;
 
 /// The `checksum` checker.
 pub struct Checksum;
@@ -14,7 +14,7 @@ impl Checker for Checksum {
         "checksum"
     }
 
-    fn digest(&self, _clause: &Clause, _base_dir: &PathBuf) -> Digest {
+    fn digest(&self, _clause: &Clause, _base_dir: &Path) -> Digest {
         digest_bytes(b"checksum")
     }
 

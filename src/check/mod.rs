@@ -14,7 +14,7 @@ use crate::model::{Digest, JobId, TimeMs, Verdict};
 use crate::world::World;
 use crate::world::ports::{EffectRef, Output, PortError, Side, Timed};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::Path;
 
 /// Everything a checker may look at.
 pub struct CheckInput<'a> {
@@ -37,7 +37,7 @@ pub struct CheckInput<'a> {
     /// The engine's time.
     pub at: TimeMs,
     /// Where relative paths of the goal file start.
-    pub base_dir: &'a PathBuf,
+    pub base_dir: &'a Path,
 }
 
 /// A checker's word, with everything needed to doubt it.
@@ -60,7 +60,7 @@ pub trait Checker: Send + Sync {
 
     /// Digest of everything that decides its verdict; part of each pass's validity key. A change of a
     /// checker's meaning changes this.
-    fn digest(&self, clause: &Clause, base_dir: &PathBuf) -> Digest;
+    fn digest(&self, clause: &Clause, base_dir: &Path) -> Digest;
 
     /// What is wrong with a clause's parameters, for `dogwatch check`; empty when nothing is.
     fn problems(&self, clause: &Clause) -> Vec<String>;
