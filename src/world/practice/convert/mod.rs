@@ -1,0 +1,1 @@
+//! The baseline converter: old definition to the new TOML, mechanically.

@@ -1,0 +1,1 @@
+//! The old schedulers: files in their real formats, and what they really do.
