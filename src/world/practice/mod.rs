@@ -1,5 +1,71 @@
-//! The embedded practice world (docs/practice-world.md).
+//! The embedded practice world (docs/practice-world.md): a data platform in its own SQLite file.
+//!
+//! The file outlives a crash of the process that uses it. Nothing in here asks the machine's clock or a
+//! stateful generator of random numbers: time comes with each request, and every random decision is a
+//! hash of the seed and of a stable key, so that a restart changes nothing.
 
+pub mod chance;
 pub mod convert;
 pub mod definition;
+pub mod dialect;
+pub mod functions;
+pub mod golden;
 pub mod legacy;
+pub mod settings;
+
+pub use settings::{Faults, PracticeSettings};
+
+use crate::model::TimeMs;
+use jiff::civil::{Date, date};
+use jiff::tz::TimeZone;
+
+/// The logical date of every drill and cutover, as a day number: 2024-03-31, day 0 being 2023-01-01.
+pub const RUN_DAY: i64 = 455;
+
+/// The zone of the company.
+pub const ZONE: &str = "Europe/Berlin";
+
+/// When the virtual week begins: Monday 2024-04-01 09:00 in Berlin.
+pub const START: TimeMs = TimeMs(1_711_954_800_000);
+
+/// When the migration is due: Friday 2024-04-05 18:00 in Berlin.
+pub const DEADLINE: TimeMs = TimeMs(1_712_332_800_000);
+
+const EPOCH: Date = date(2023, 1, 1);
+
+/// The date of a day number; numbers beyond the calendar give its edge.
+pub fn date_of_day(day: i64) -> Date {
+    EPOCH.saturating_add(jiff::Span::new().try_days(day).unwrap_or_default())
+}
+
+/// The day number of an instant on the wall in Berlin.
+pub fn wall_day(at: TimeMs) -> i64 {
+    let zone = TimeZone::get(ZONE).unwrap_or(TimeZone::UTC);
+    let today = at.timestamp().to_zoned_datetime(zone).date();
+    EPOCH
+        .until(today)
+        .map_or(RUN_DAY, |span| i64::from(span.get_days()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_week_begins_on_day_456_and_ends_on_day_460() {
+        assert_eq!(wall_day(START), 456);
+        assert_eq!(wall_day(DEADLINE), 460);
+        assert_eq!(date_of_day(RUN_DAY).to_string(), "2024-03-31");
+        let zone = TimeZone::get(ZONE).unwrap();
+        let start = START.timestamp().to_zoned_datetime(zone.clone());
+        assert_eq!(
+            start.strftime("%a %F %H:%M").to_string(),
+            "Mon 2024-04-01 09:00"
+        );
+        let end = DEADLINE.timestamp().to_zoned_datetime(zone);
+        assert_eq!(
+            end.strftime("%a %F %H:%M").to_string(),
+            "Fri 2024-04-05 18:00"
+        );
+    }
+}
