@@ -12,6 +12,7 @@ pub mod functions;
 pub mod golden;
 pub mod legacy;
 pub mod settings;
+pub mod shell;
 
 pub use settings::{Faults, PracticeSettings};
 
