@@ -11,6 +11,7 @@ pub mod dialect;
 pub mod functions;
 pub mod golden;
 pub mod legacy;
+pub mod platform;
 pub mod settings;
 pub mod shell;
 
