@@ -4,6 +4,7 @@
 //! stateful generator of random numbers: time comes with each request, and every random decision is a
 //! hash of the seed and of a stable key, so that a restart changes nothing.
 
+pub mod apply;
 pub mod chance;
 pub mod convert;
 pub mod definition;
@@ -12,6 +13,8 @@ pub mod functions;
 pub mod golden;
 pub mod legacy;
 pub mod platform;
+pub mod scenario;
+pub mod schema;
 pub mod settings;
 pub mod shell;
 
