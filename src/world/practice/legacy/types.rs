@@ -70,6 +70,8 @@ pub struct OldJob {
     /// The job's own old text as a byte-blind reader gets it: sections, each begun by a line
     /// `--- path ---`: the scheduler's text with the lines that govern it, then its SQL file.
     pub definition: String,
+    /// Whether the scheduler knows it at all; a commented line is found, but never fires.
+    pub enabled: bool,
     /// The schedule as written: five cron fields, an `OnCalendar=` value, Quartz fields, the
     /// frequency integers, a coordinator's frequency; empty when it has none.
     pub schedule: String,

@@ -1,0 +1,192 @@
+//! Instants of a cron expression in a zone: croner's search over jiff's calendar.
+//!
+//! Across a clock change both schedulers of this world do as Vixie cron does: a fixed time that the
+//! change skips runs at the first instant after it, a fixed time that occurs twice runs once, and a
+//! repeating one runs at each of its real instants.
+
+use crate::model::TimeMs;
+use crate::world::ports::{FiringQuestion, FiringTimes, PortError};
+use core::cmp::Ordering;
+use croner::errors::CronError;
+use croner::parser::{CronParser, Seconds, Year};
+use croner::time::{CivilDate, CivilDateTime, CivilTime, CronDateTime, Resolution, Weekday};
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::{SignedDuration, ZonedDateTime};
+
+/// Most instants one question may ask for, over all its windows.
+pub const MAX_INSTANTS: usize = 20_000;
+
+/// How two restricted day fields combine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DayFields {
+    /// Either day field suffices, as in cron.
+    Either,
+    /// Both must match, as in systemd.
+    Both,
+}
+
+/// A schedule in terms that can be computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Five cron fields; day of week 0 or 7 is Sunday.
+    pub cron: String,
+    /// How the day fields combine.
+    pub days: DayFields,
+    /// IANA zone.
+    pub zone: String,
+    /// Keep only ticks on the last day of a month.
+    pub last_day_only: bool,
+    /// No instants before this.
+    pub from: Option<TimeMs>,
+    /// No instants after this.
+    pub until: Option<TimeMs>,
+}
+
+impl Plan {
+    /// A plan without bounds or guard.
+    pub fn new(cron: impl Into<String>, days: DayFields, zone: impl Into<String>) -> Self {
+        Self {
+            cron: cron.into(),
+            days,
+            zone: zone.into(),
+            last_day_only: false,
+            from: None,
+            until: None,
+        }
+    }
+}
+
+/// Lists a plan's instants. A window is shorter than asked when the plan ends within it, or when no
+/// more instants are found.
+///
+/// # Errors
+/// When the expression or the zone is not one, or more than [`MAX_INSTANTS`] are asked for.
+pub fn instants(plan: &Plan, question: &FiringQuestion) -> Result<FiringTimes, PortError> {
+    if question.starts.len().saturating_mul(question.count) > MAX_INSTANTS {
+        return Err(PortError::job(format!(
+            "more than {MAX_INSTANTS} firing times asked for at once"
+        )));
+    }
+    let zone = TimeZone::get(&plan.zone)
+        .map_err(|error| PortError::job(format!("zone {:?}: {error}", plan.zone)))?;
+    let pattern = CronParser::builder()
+        .seconds(Seconds::Disallowed)
+        .year(Year::Disallowed)
+        .dom_and_dow(plan.days == DayFields::Both)
+        .build()
+        .parse(&plan.cron)
+        .map_err(|error| PortError::job(format!("schedule {:?}: {error}", plan.cron)))?;
+    let mut windows = Vec::with_capacity(question.starts.len());
+    for start in &question.starts {
+        windows.push(window(plan, &pattern, &zone, *start, question.count)?);
+    }
+    let guard = if plan.last_day_only {
+        ", last day of the month only"
+    } else {
+        ""
+    };
+    Ok(FiringTimes {
+        windows,
+        method: format!("croner on `{}` in {}{guard}", plan.cron, plan.zone),
+    })
+}
+
+fn window(
+    plan: &Plan,
+    pattern: &croner::Cron,
+    zone: &TimeZone,
+    start: TimeMs,
+    count: usize,
+) -> Result<Vec<TimeMs>, PortError> {
+    let mut found = Vec::with_capacity(count);
+    // One millisecond before the first allowed instant, so that it is itself found.
+    let after = plan.from.map_or(start, |from| start.max(from.plus_ms(-1)));
+    let mut cursor = InZone(after.timestamp().to_zoned_datetime(zone.clone()));
+    // A guard drops most ticks, so ticks are bounded apart from what is kept.
+    for _ in 0..count.saturating_mul(64) {
+        if found.len() == count {
+            break;
+        }
+        let Ok(next) = pattern.find_next_occurrence(&cursor, false) else {
+            break;
+        };
+        let at = TimeMs::from_timestamp(next.0.timestamp());
+        cursor = next;
+        if plan.until.is_some_and(|until| at > until) {
+            break;
+        }
+        if at > after && (!plan.last_day_only || is_last_day(&cursor.0)?) {
+            found.push(at);
+        }
+    }
+    Ok(found)
+}
+
+fn is_last_day(at: &ZonedDateTime) -> Result<bool, PortError> {
+    let tomorrow = at
+        .date()
+        .tomorrow()
+        .map_err(|error| PortError::job(error.to_string()))?;
+    Ok(tomorrow.day() == 1)
+}
+
+/// jiff's zoned time behind croner's trait; croner's own bridge is for an older jiff.
+#[derive(Debug, Clone)]
+struct InZone(ZonedDateTime);
+
+impl CronDateTime for InZone {
+    fn to_civil(&self) -> CivilDateTime {
+        let at = self.0.datetime();
+        let part = |value: i8| u32::from(value.unsigned_abs());
+        // jiff keeps every part in range, which is what these constructors ask for.
+        CivilDateTime::new(
+            CivilDate::from_parts_unchecked(i32::from(at.year()), part(at.month()), part(at.day())),
+            CivilTime::from_parts_unchecked(part(at.hour()), part(at.minute()), part(at.second())),
+        )
+    }
+
+    fn civil_weekday(&self) -> Weekday {
+        let days = self.0.weekday().to_sunday_zero_offset();
+        Weekday::from_days_from_sunday(u32::from(days.unsigned_abs()))
+    }
+
+    fn resolve_civil(&self, civil: CivilDateTime) -> Result<Resolution<Self>, CronError> {
+        let part = |value: u32| i8::try_from(value).map_err(|_| CronError::InvalidDate);
+        let at = DateTime::new(
+            i16::try_from(civil.year()).map_err(|_| CronError::InvalidDate)?,
+            part(civil.month())?,
+            part(civil.day())?,
+            part(civil.hour())?,
+            part(civil.minute())?,
+            part(civil.second())?,
+            0,
+        )
+        .map_err(|_| CronError::InvalidDate)?;
+        let ambiguous = self.0.time_zone().to_ambiguous_zoned_datetime(at);
+        let wrap = |zoned: Result<ZonedDateTime, jiff::Error>| {
+            zoned.map(InZone).map_err(|_| CronError::InvalidTime)
+        };
+        Ok(match ambiguous.offset() {
+            AmbiguousOffset::Unambiguous { .. } => {
+                Resolution::Single(wrap(ambiguous.unambiguous())?)
+            }
+            AmbiguousOffset::Fold { .. } => {
+                let earlier = wrap(ambiguous.clone().earlier())?;
+                Resolution::Ambiguous(earlier, wrap(ambiguous.later())?)
+            }
+            AmbiguousOffset::Gap { .. } => Resolution::Gap,
+        })
+    }
+
+    fn checked_add_seconds(&self, seconds: i64) -> Option<Self> {
+        self.0
+            .checked_add(SignedDuration::from_secs(seconds))
+            .ok()
+            .map(InZone)
+    }
+
+    fn cmp_instant(&self, other: &Self) -> Ordering {
+        self.0.timestamp().cmp(&other.0.timestamp())
+    }
+}
