@@ -5,20 +5,32 @@
 //! hash of the seed and of a stable key, so that a restart changes nothing.
 
 pub mod apply;
+mod build;
 pub mod chance;
 pub mod convert;
 pub mod definition;
 pub mod dialect;
+mod effects;
 pub mod functions;
 pub mod golden;
 pub mod legacy;
+mod old_runs;
 pub mod platform;
+mod probe;
+mod run;
 pub mod scenario;
 pub mod schema;
 pub mod settings;
 pub mod shell;
+mod source;
+mod target;
+mod validate;
+mod warehouse;
+mod world;
 
+pub use effects::DRILL_PASSES;
 pub use settings::{Faults, PracticeSettings};
+pub use world::PracticeWorld;
 
 use crate::model::TimeMs;
 use jiff::civil::{Date, date};
