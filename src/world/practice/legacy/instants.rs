@@ -16,6 +16,8 @@ use jiff::{SignedDuration, ZonedDateTime};
 
 /// Most instants one question may ask for, over all its windows.
 pub const MAX_INSTANTS: usize = 20_000;
+/// Most ticks of a schedule that one window looks at; a guard drops most of them.
+const MAX_TICKS: usize = 200_000;
 
 /// How two restricted day fields combine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,9 +106,14 @@ fn window(
     let after = plan.from.map_or(start, |from| start.max(from.plus_ms(-1)));
     let mut cursor = InZone(after.timestamp().to_zoned_datetime(zone.clone()));
     // A guard drops most ticks, so ticks are bounded apart from what is kept.
-    for _ in 0..count.saturating_mul(64) {
-        if found.len() == count {
-            break;
+    let mut ticks = 0;
+    while found.len() < count {
+        ticks += 1;
+        if ticks > MAX_TICKS {
+            return Err(PortError::job(format!(
+                "{:?}: fewer than {count} firing times in {MAX_TICKS} ticks",
+                plan.cron
+            )));
         }
         let Ok(next) = pattern.find_next_occurrence(&cursor, false) else {
             break;
