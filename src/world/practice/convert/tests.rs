@@ -233,3 +233,39 @@ fn unknown_text_is_refused_with_a_reason() {
     let job = "--- p/a.job ---\ntype=hadoopJava\n";
     assert!(refused("p/a.job", job).contains("hadoopJava"));
 }
+
+#[test]
+fn damaged_text_is_converted_or_refused_but_never_worse() {
+    use proptest::prelude::*;
+    use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+    let texts: Vec<(String, String, String)> = cases()
+        .into_values()
+        .map(|case| (case.row.job, case.old.origin, case.old.definition))
+        .collect();
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(512)
+    };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let damage = (
+        0..texts.len(),
+        any::<prop::sample::Index>(),
+        0_usize..40,
+        "[ -~\n]{0,12}",
+    );
+    runner
+        .run(&damage, |(which, at, length, put)| {
+            let (job, origin, text) = &texts[which];
+            let mut chars: Vec<char> = text.chars().collect();
+            let from = at.index(chars.len());
+            let to = (from + length).min(chars.len());
+            chars.splice(from..to, put.chars());
+            let text: String = chars.into_iter().collect();
+            if let Ok(toml) = convert(job, origin, &text, &[], None) {
+                prop_assert!(Definition::parse(&toml).is_ok(), "{toml}");
+            }
+            Ok(())
+        })
+        .unwrap();
+}
