@@ -255,6 +255,9 @@ fn old_jobs_fire_when_their_schedulers_say() {
         times("exp_web_audience")[..2],
         ["Sat 03-30 16:05", "Sat 03-30 20:05"]
     );
+    // From six in the morning in India, Monday to Saturday: half past two in Berlin's summer.
+    let feed = civil_times(&jobs["exp_stock_feed"], "2024-03-30T12:00:00Z", 7);
+    assert_eq!(feed[5..], ["Sat 03-30 16:00", "Mon 04-01 02:30"]);
     assert_eq!(times("imp_not_running")[1], "Mon 04-01 02:00");
     assert_eq!(times("imp_mainframe_pull")[1], "Mon 04-01 02:00");
 }
