@@ -16,6 +16,8 @@ use jiff::{SignedDuration, ZonedDateTime};
 
 /// Most instants one question may ask for, over all its windows.
 pub const MAX_INSTANTS: usize = 20_000;
+/// Most ticks of a schedule that one window looks at; a guard drops most of them.
+const MAX_TICKS: usize = 200_000;
 
 /// How two restricted day fields combine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,9 +106,14 @@ fn window(
     let after = plan.from.map_or(start, |from| start.max(from.plus_ms(-1)));
     let mut cursor = InZone(after.timestamp().to_zoned_datetime(zone.clone()));
     // A guard drops most ticks, so ticks are bounded apart from what is kept.
-    for _ in 0..count.saturating_mul(64) {
-        if found.len() == count {
-            break;
+    let mut ticks = 0;
+    while found.len() < count {
+        ticks += 1;
+        if ticks > MAX_TICKS {
+            return Err(PortError::job(format!(
+                "{:?}: fewer than {count} firing times in {MAX_TICKS} ticks",
+                plan.cron
+            )));
         }
         let Ok(next) = pattern.find_next_occurrence(&cursor, false) else {
             break;
@@ -188,5 +195,109 @@ impl CronDateTime for InZone {
 
     fn cmp_instant(&self, other: &Self) -> Ordering {
         self.0.timestamp().cmp(&other.0.timestamp())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DayFields, Plan, instants};
+    use crate::model::TimeMs;
+    use crate::world::ports::FiringQuestion;
+
+    fn times(plan: &Plan, from: &str, count: usize) -> Vec<String> {
+        let start = TimeMs::from_timestamp(from.parse().unwrap());
+        let question = FiringQuestion {
+            starts: vec![start],
+            count,
+        };
+        let found = instants(plan, &question).unwrap();
+        found.windows[0].iter().map(TimeMs::to_string).collect()
+    }
+
+    fn berlin(cron: &str) -> Plan {
+        Plan::new(cron, DayFields::Either, "Europe/Berlin")
+    }
+
+    #[test]
+    fn an_hour_that_comes_twice_runs_a_fixed_time_once_and_a_repeating_one_twice() {
+        let eve = "2024-10-26T22:30:00Z";
+        assert_eq!(
+            times(&berlin("30 2 * * *"), eve, 2),
+            ["2024-10-27T00:30:00Z", "2024-10-28T01:30:00Z"]
+        );
+        assert_eq!(
+            times(&berlin("15 * * * *"), eve, 4),
+            [
+                "2024-10-26T23:15:00Z",
+                "2024-10-27T00:15:00Z",
+                "2024-10-27T01:15:00Z",
+                "2024-10-27T02:15:00Z"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_skipped_hour_moves_a_fixed_time_and_leaves_a_repeating_one_out() {
+        let eve = "2024-03-30T23:30:00Z";
+        assert_eq!(
+            times(&berlin("30 2 * * *"), eve, 2),
+            ["2024-03-31T01:00:00Z", "2024-04-01T00:30:00Z"]
+        );
+        assert_eq!(
+            times(&berlin("15 * * * *"), eve, 2),
+            ["2024-03-31T00:15:00Z", "2024-03-31T01:15:00Z"]
+        );
+    }
+
+    #[test]
+    fn two_day_fields_combine_as_the_scheduler_combines_them() {
+        let mut plan = Plan::new("0 12 13 * Fri", DayFields::Both, "UTC");
+        let from = "2024-08-30T12:00:00Z";
+        assert_eq!(times(&plan, from, 1), ["2024-09-13T12:00:00Z"]);
+        plan.days = DayFields::Either;
+        assert_eq!(times(&plan, from, 1), ["2024-09-06T12:00:00Z"]);
+    }
+
+    #[test]
+    fn bounds_and_starts_are_kept() {
+        let mut plan = Plan::new("0 12 * * *", DayFields::Either, "UTC");
+        // A start is not itself listed.
+        assert_eq!(
+            times(&plan, "2024-05-01T12:00:00Z", 1),
+            ["2024-05-02T12:00:00Z"]
+        );
+        plan.from = Some(TimeMs::from_timestamp(
+            "2024-05-04T12:00:00Z".parse().unwrap(),
+        ));
+        plan.until = Some(TimeMs::from_timestamp(
+            "2024-05-05T12:00:00Z".parse().unwrap(),
+        ));
+        assert_eq!(
+            times(&plan, "2024-05-01T12:00:00Z", 9),
+            ["2024-05-04T12:00:00Z", "2024-05-05T12:00:00Z"]
+        );
+    }
+
+    #[test]
+    fn nonsense_and_excess_are_refused() {
+        let question = FiringQuestion {
+            starts: vec![TimeMs(0)],
+            count: 3,
+        };
+        for (cron, zone) in [
+            ("61 * * * *", "UTC"),
+            ("* * * *", "UTC"),
+            ("0 0 * * * *", "UTC"),
+            ("0 0 * * *", "Mars/Olympus"),
+            ("{{ minute }} 0 * * *", "UTC"),
+        ] {
+            let plan = Plan::new(cron, DayFields::Either, zone);
+            assert!(instants(&plan, &question).is_err(), "{cron} {zone}");
+        }
+        let much = FiringQuestion {
+            count: usize::MAX,
+            ..question
+        };
+        assert!(instants(&berlin("* * * * *"), &much).is_err());
     }
 }

@@ -48,13 +48,16 @@ use found::{Found, Shelf};
 use hold::Ground;
 use std::collections::BTreeSet;
 
+/// One scheduler's reader: all jobs of its files, or what is wrong with one of them.
+type Reader = fn(&Shelf<'_>) -> Result<Vec<Found>, String>;
+
 /// Finds every job in the old side's files, ordered by scheduler, then file, then place in it.
 ///
 /// # Errors
 /// When a file is not what its scheduler reads, or two jobs have one name; the message names the file.
 pub fn old_jobs(files: &[LegacyFile], around: &Surroundings) -> Result<Vec<OldJob>, PortError> {
     let shelf = Shelf::new(files);
-    let readers: [fn(&Shelf<'_>) -> Result<Vec<Found>, String>; 7] = [
+    let readers: [Reader; 7] = [
         crontab::read,
         systemd::read,
         azkaban::read,

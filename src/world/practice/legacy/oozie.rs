@@ -139,7 +139,7 @@ fn actions_of_wave<'a>(workflow: &'a Element, wave: &str) -> Vec<&'a Element> {
         let next: Vec<&str> = actions
             .iter()
             .filter(|action| started.contains(&action.attribute("name")))
-            .map(|action| ok_of(action))
+            .map(ok_of)
             .filter(|to| {
                 !started.contains(to) && actions.iter().any(|a| a.attribute("name") == *to)
             })

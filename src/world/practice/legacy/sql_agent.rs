@@ -143,7 +143,7 @@ pub fn cron_fields(
     start: u32,
 ) -> Result<String, String> {
     let at = format!("{} {}", start / 100 % 100, start / 10_000);
-    if subday > 1 || start % 100 != 0 || every > 1 {
+    if subday > 1 || !start.is_multiple_of(100) || every > 1 {
         return Err("a frequency within the day, or every other week or month".to_owned());
     }
     match (kind, interval) {

@@ -168,7 +168,8 @@ fn one(shelf: &Shelf<'_>, timer_path: &str) -> Result<Found, String> {
         .text(&service_path)
         .ok_or_else(|| format!("{timer_path}: {service_path} is missing"))?;
     let (timer, service) = (settings(&timer_text), settings(&service_text));
-    let id = stem.replace('-', "_");
+    let unit = stem.rsplit('/').next().unwrap_or(stem);
+    let id = unit.replace('-', "_");
     let mut found = Found::new(&id, Scheduler::Systemd, timer_path);
     let exec = value(&service, "ExecStart").unwrap_or("");
     found.set_command(&inner_command(exec).replace("%%", "%"));

@@ -255,6 +255,9 @@ fn old_jobs_fire_when_their_schedulers_say() {
         times("exp_web_audience")[..2],
         ["Sat 03-30 16:05", "Sat 03-30 20:05"]
     );
+    // From six in the morning in India, Monday to Saturday: half past two in Berlin's summer.
+    let feed = civil_times(&jobs["exp_stock_feed"], "2024-03-30T12:00:00Z", 7);
+    assert_eq!(feed[5..], ["Sat 03-30 16:00", "Mon 04-01 02:30"]);
     assert_eq!(times("imp_not_running")[1], "Mon 04-01 02:00");
     assert_eq!(times("imp_mainframe_pull")[1], "Mon 04-01 02:00");
 }
@@ -276,4 +279,58 @@ fn what_has_no_schedule_says_so() {
     };
     let ended = firing_times(&jobs["ret_end_passed"], &question).unwrap();
     assert!(ended.windows[0].is_empty(), "its end date has passed");
+}
+
+/// A second set of rows with a suffix on jobs and tables, in a folder of its own.
+fn replica(row: &Row) -> Row {
+    let with = |name: &str| {
+        if name.is_empty() {
+            String::new()
+        } else {
+            format!("{name}_0002")
+        }
+    };
+    let deps: Vec<String> = row.dep_list().into_iter().map(with).collect();
+    Row {
+        job: with(&row.job),
+        target: with(&row.target),
+        deps: deps.join(" "),
+        legacy_file: format!("r0002/{}", row.legacy_file),
+        sql: row.sql.replace(&row.target, &with(&row.target)),
+        ..row.clone()
+    }
+}
+
+#[test]
+fn replicas_of_the_scenario_stand_beside_it_and_behave_alike() {
+    let (mut rows, _, first) = world();
+    let more: Vec<Row> = rows.iter().map(replica).collect();
+    rows.extend(more);
+    let files = generate(&rows);
+    let jobs = old_jobs(&files, &super::surroundings_rows(&rows)).unwrap();
+    assert_eq!(jobs.len(), 240);
+    for job in jobs.iter().filter(|job| job.id.as_str().ends_with("_0002")) {
+        let id = job.id.as_str().trim_end_matches("_0002");
+        let twin = &first[id];
+        assert_eq!(job.schedule, twin.schedule, "{id}");
+        assert_eq!(job.zone, twin.zone, "{id}");
+        assert_eq!(job.command.replace("_0002", ""), twin.command, "{id}");
+        assert_eq!(job.declared_deps.len(), twin.declared_deps.len(), "{id}");
+        assert_eq!(job.table.is_some(), twin.table.is_some(), "{id}");
+        assert_eq!(
+            job.hold.as_ref().map(|hold| &hold.reason),
+            twin.hold.as_ref().map(|hold| &hold.reason),
+            "{id}"
+        );
+    }
+}
+
+#[test]
+fn any_first_part_of_the_scenario_is_a_world() {
+    let (rows, _, _) = world();
+    for count in [0, 1, 7, 30, 64, 119] {
+        let part = &rows[..count];
+        let jobs = old_jobs(&generate(part), &super::surroundings_rows(part)).unwrap();
+        assert_eq!(jobs.len(), count);
+    }
 }

@@ -41,8 +41,9 @@ fn crontab(file: &str, rows: &[&Row]) -> String {
         .partition(|row| row.why.starts_with("commented-out"));
     for row in off {
         text.push_str(&format!(
-            "# old rates feed, see below\n#{} cd $ETL_HOME && run-sql jobs/stg_fx_rates.sql >> {} 2>&1\n\n",
+            "# old rates feed, see below\n#{} cd $ETL_HOME && run-sql jobs/stg_fx_rates{}.sql >> {} 2>&1\n\n",
             row.schedule,
+            base_and_suffix(&row.job).1,
             log(row)
         ));
     }
@@ -117,31 +118,37 @@ fn command(row: &Row) -> String {
     format!("cd $ETL_HOME && run-sql jobs/{job}.sql")
 }
 
+/// A row's job without the suffix of a replica, and the suffix.
+fn base_and_suffix(job: &str) -> (&str, &str) {
+    let digits = job.rsplit_once('_').map_or("", |(_, last)| last);
+    let numbered = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let at = if numbered {
+        job.len() - digits.len() - 1
+    } else {
+        job.len()
+    };
+    job.split_at(at)
+}
+
 fn ops_command(row: &Row) -> String {
-    match row.job.as_str() {
-        "ops_vacuum" => "vacuum-warehouse --analyze".to_owned(),
-        "ops_backup" => {
-            "dump-warehouse --to backup/warehouse-$(date '+\\%Y-\\%m-\\%d').dump".to_owned()
-        }
-        "ops_purge_events" => {
-            "flock -n /var/lock/events.lock purge-events --older-than-days 400".to_owned()
-        }
-        "ops_rowcount_audit" => "count-rows --of marts".to_owned(),
-        "ops_rotate_logs" => "rotate-logs --keep 14 log".to_owned(),
-        "ops_disk_alarm" => "check-disk --max-percent 90 /srv".to_owned(),
-        "imp_reboot_daemon" => "etl-listener --port 7070".to_owned(),
-        "imp_source_gone" => {
-            "curl -fsS https://api.oldads.example/v1/spend -o in/oldads.json".to_owned()
-        }
-        "imp_minute_poller" => {
-            "flock -n /var/lock/order-poll.lock poll-orders --wait-seconds 240".to_owned()
-        }
-        "ret_health_ping" => format!("curl -fsS http://{OLD_MONITOR}/ping/etl"),
-        "ret_staging_twin" => "run-sql jobs/stg_orders.sql".to_owned(),
+    let (base, suffix) = base_and_suffix(&row.job);
+    let fixed = match base {
+        "ops_vacuum" => "vacuum-warehouse --analyze",
+        "ops_backup" => "dump-warehouse --to backup/warehouse-$(date '+\\%Y-\\%m-\\%d').dump",
+        "ops_purge_events" => "flock -n /var/lock/events.lock purge-events --older-than-days 400",
+        "ops_rowcount_audit" => "count-rows --of marts",
+        "ops_rotate_logs" => "rotate-logs --keep 14 log",
+        "ops_disk_alarm" => "check-disk --max-percent 90 /srv",
+        "imp_reboot_daemon" => "etl-listener --port 7070",
+        "imp_source_gone" => "curl -fsS https://api.oldads.example/v1/spend -o in/oldads.json",
+        "imp_minute_poller" => "flock -n /var/lock/order-poll.lock poll-orders --wait-seconds 240",
+        "ret_health_ping" => return format!("curl -fsS http://{OLD_MONITOR}/ping/etl"),
+        "ret_staging_twin" => return format!("run-sql jobs/stg_orders{suffix}.sql"),
         // The copy beside the packaged file still calls what that file calls today.
-        "ret_orig_copy" => "run-sql jobs/stg_products.sql".to_owned(),
-        other => format!("run-ops {other}"),
-    }
+        "ret_orig_copy" => return format!("run-sql jobs/stg_products{suffix}.sql"),
+        other => return format!("run-ops {other}"),
+    };
+    fixed.to_owned()
 }
 
 fn comments_only(rows: &[&Row]) -> String {
@@ -151,8 +158,9 @@ fn comments_only(rows: &[&Row]) -> String {
     );
     for row in rows {
         text.push_str(&format!(
-            "#{} cd $ETL_HOME && run-sql jobs/stg_employees.sql >> {} 2>&1\n",
+            "#{} cd $ETL_HOME && run-sql jobs/stg_employees{}.sql >> {} 2>&1\n",
             row.schedule,
+            base_and_suffix(&row.job).1,
             log(row)
         ));
     }

@@ -12,7 +12,10 @@ pub(super) fn files(rows: &[Row]) -> Vec<(String, Vec<u8>)> {
     // `logistics/workflow.xml` and `logistics/coordinator.xml` are one application.
     let mut applications: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for (file, group) in by_file(rows, "oozie") {
-        let folder = file.split('/').next().unwrap_or(file);
+        let folder = match file.rsplit_once('/') {
+            Some((folder, name)) if name.ends_with(".xml") => folder,
+            _ => file,
+        };
         applications.entry(folder).or_default().extend(group);
     }
     let mut out = Vec::new();

@@ -8,7 +8,11 @@ pub(super) fn files(rows: &[Row]) -> Vec<(String, Vec<u8>)> {
     let mut out = Vec::new();
     for (file, group) in by_file(rows, "systemd") {
         for row in group {
-            let stem = file.trim_end_matches(".timer");
+            // A unit is named after its job, `exp-price_list`, in the folder of its row's file.
+            let folder = file
+                .rsplit_once('/')
+                .map_or(String::new(), |(folder, _)| format!("{folder}/"));
+            let stem = format!("{folder}{}", row.job.replacen('_', "-", 1));
             out.push((format!("{stem}.timer"), timer(row).into_bytes()));
             out.push((format!("{stem}.service"), service(row).into_bytes()));
         }
