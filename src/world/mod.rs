@@ -4,6 +4,7 @@ pub mod command;
 pub mod open;
 pub mod ports;
 pub mod practice;
+pub mod sqlite_functions;
 
 pub use open::{OpenError, open_world};
 pub use ports::World;
