@@ -179,10 +179,7 @@ fn excluded_columns_are_left_out_and_named() {
 
 #[test]
 fn a_table_without_a_key_is_compared_row_by_row() {
-    let output = output(
-        &[("id", ColumnKind::Integer), ("v", ColumnKind::Text)],
-        &[],
-    );
+    let output = output(&[("id", ColumnKind::Integer), ("v", ColumnKind::Text)], &[]);
     let same = warehouse_world(tables("(1,'a'),(2,'b')", "(2,'b'),(1,'a')"));
     let evidence = judge(&same, "checksum", json!({}), Some(&output)).unwrap();
     assert_eq!(evidence.verdict, Verdict::Pass);
@@ -258,7 +255,9 @@ fn wrong_parameters_are_problems_not_defaults() {
         ("command", json!({})),
         ("command", json!({"run": []})),
     ] {
-        let problems = checker(check).unwrap().problems(&clause(check, params.clone()));
+        let problems = checker(check)
+            .unwrap()
+            .problems(&clause(check, params.clone()));
         assert_eq!(problems.len(), 1, "{check} {params}: {problems:?}");
     }
 }
@@ -282,7 +281,10 @@ fn evidence_carries_what_ran() {
 }
 
 fn rows() -> impl Strategy<Value = Vec<(i8, Option<String>)>> {
-    proptest::collection::vec((any::<i8>(), proptest::option::of("[a-c é|;:']{0,4}")), 1..12)
+    proptest::collection::vec(
+        (any::<i8>(), proptest::option::of("[a-c é|;:']{0,4}")),
+        1..12,
+    )
 }
 
 fn values(rows: &[(i8, Option<String>)]) -> String {

@@ -8,10 +8,12 @@ pub mod checksum;
 pub mod checksum_sql;
 pub mod command;
 pub mod diagnosis;
+pub mod http_status;
 pub mod params;
 pub mod row_count;
 pub mod run_log;
 pub mod schedule;
+pub mod schedule_diff;
 pub mod warehouse;
 
 pub use crate::world::sqlite_functions::register_sqlite_functions;

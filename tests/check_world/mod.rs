@@ -122,7 +122,7 @@ impl Target for Scheduler {
         Timed::now(Lookup::Absent)
     }
 
-    fn run_state(&self, _staged: &EffectRef, _at: TimeMs) -> Result<Timed<RunState>, PortError> {
+    fn run_state(&self, _: &JobId, _: &EffectRef, _: TimeMs) -> Result<Timed<RunState>, PortError> {
         Err(PortError::environment("not asked here"))
     }
 
