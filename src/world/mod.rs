@@ -5,6 +5,8 @@ pub mod open;
 pub mod ports;
 pub mod practice;
 pub mod sqlite_functions;
+pub mod process;
+pub mod strict_json;
 
 pub use open::{OpenError, open_world};
 pub use ports::World;
