@@ -1,4 +1,10 @@
 //! The `command` checker with real executables, good and bad.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test's helpers may fail it"
+)]
 
 mod check_world;
 

@@ -1,4 +1,10 @@
 //! The `schedule` checker with two schedulers that say what they are told.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test's helpers may fail it"
+)]
 
 mod check_world;
 

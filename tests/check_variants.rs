@@ -1,4 +1,10 @@
 //! The 18 variants of one table: 3 equal by intent, 15 with one injected defect each.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test's helpers may fail it"
+)]
 
 mod check_world;
 
@@ -34,9 +40,13 @@ fn output() -> Output {
 
 /// One table of plain arithmetic: a leap year of days, NULL and '' side by side, accents, microseconds.
 fn old_table() -> String {
+    table_of(ROWS)
+}
+
+fn table_of(rows: u32) -> String {
     format!(
         "CREATE TABLE legacy_sales (id, name TEXT, note TEXT, amount, rate REAL, sold_at TEXT, day TEXT, active);
-         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
          INSERT INTO legacy_sales SELECT i,
            CASE i % 5 WHEN 0 THEN 'Café ' || i WHEN 1 THEN 'a|b' || i ELSE 'name ' || i END,
            CASE i % 7 WHEN 0 THEN NULL WHEN 1 THEN '' ELSE 'note ' || (i % 50) END,
@@ -316,4 +326,17 @@ fn the_checker_and_its_numbers_are_the_same_each_time() {
     // Another build of the checker, another database, the same table: these numbers must not move.
     let row_sums = &twice[0].numbers["row_sums"];
     assert_eq!(row_sums["old"], row_sums["new"]);
+}
+
+/// A measurement, run by hand: `cargo test --release --test check_variants -- --ignored --nocapture`.
+#[test]
+#[ignore = "measures time"]
+fn how_long_fifty_thousand_rows_take() {
+    let warehouse = Sqlite::new(&table_of(50_000));
+    warehouse.execute("CREATE TABLE staging_sales AS SELECT * FROM legacy_sales;");
+    let world = warehouse_world(Arc::new(warehouse));
+    let start = std::time::Instant::now();
+    let evidence = judge(&world, "checksum", json!({}), Some(&output())).unwrap();
+    println!("50,000 rows x 8 columns, both sides: {:?}", start.elapsed());
+    assert_eq!(evidence.verdict, Verdict::Pass);
 }
