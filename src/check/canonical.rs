@@ -95,30 +95,15 @@ fn sqlite(kind: ColumnKind, x: &str) -> Option<String> {
              ELSE CAST(CAST(round({x} * {}) AS INTEGER) AS TEXT) END",
             power(scale)
         ),
-        // The seconds come from the first 19 characters only: given a fraction of .9995 or more,
-        // strftime('%s') rounds up to the next second.
-        ColumnKind::Timestamp => format!(
-            "CASE WHEN {x} IS NULL THEN NULL \
-             WHEN {x} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]:[0-9][0-9]:[0-9][0-9]*' \
-             AND trim(substr({x}, 20), '.0123456789') = '' \
-             AND strftime('%s', substr({x}, 1, 19)) IS NOT NULL \
-             THEN {} ELSE '!' || {x} END",
-            sqlite_micros(x, 0)
-        ),
+        ColumnKind::Timestamp => sqlite_micros(x, 0),
         ColumnKind::Float => return None,
     })
 }
 
-/// Microseconds since the epoch of a well-formed timestamp text, moved by `shift_s` seconds.
+/// Microseconds since the epoch of a timestamp, moved by `shift_s` seconds. A registered function, because
+/// SQLite's own `strftime('%s')` rounds up to the next second from a fraction of .9995 on.
 pub fn sqlite_micros(x: &str, shift_s: i64) -> String {
-    let shift = match shift_s {
-        0 => String::new(),
-        s => format!(" + {}", s.saturating_mul(1_000_000)),
-    };
-    format!(
-        "CAST(CAST(strftime('%s', substr({x}, 1, 19)) AS INTEGER) * 1000000 \
-         + CAST(substr(substr({x}, 21) || '000000', 1, 6) AS INTEGER){shift} AS TEXT)"
-    )
+    format!("dw_micros(CAST({x} AS TEXT), {shift_s})")
 }
 
 fn postgres(kind: ColumnKind, x: &str) -> Option<String> {

@@ -88,7 +88,7 @@ fn relaxed(dialect: Dialect, kind: ColumnKind, x: &str) -> Vec<(&'static str, St
         (ColumnKind::Timestamp, Dialect::Sqlite) => vec![
             both(
                 "whole seconds",
-                format!("CAST(strftime('%s', substr({x}, 1, 19)) AS TEXT)"),
+                format!("dw_micros(substr(CAST({x} AS TEXT), 1, 19), 0)"),
             ),
             (HOUR, sqlite_micros(x, 3600), Against::Plain),
         ],
