@@ -44,6 +44,8 @@ fn old_table() -> String {
 }
 
 fn table_of(rows: u32) -> String {
+    // However many rows: half a year and more, so that summer time is among it.
+    let step = 3607 * 5000 / rows;
     format!(
         "CREATE TABLE legacy_sales (id, name TEXT, note TEXT, amount, rate REAL, sold_at TEXT, day TEXT, active);
          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
@@ -52,7 +54,7 @@ fn table_of(rows: u32) -> String {
            CASE i % 7 WHEN 0 THEN NULL WHEN 1 THEN '' ELSE 'note ' || (i % 50) END,
            round((i * 7919 % 100000) / 100.0, 2),
            (i * 104729 % 1000003) / 997.0,
-           datetime('2024-01-01', '+' || (i * 3607 % 31536000) || ' seconds') || printf('.%06d', i * 7877 % 1000000),
+           datetime('2024-01-01', '+' || (i * {step} % 31536000) || ' seconds') || printf('.%06d', i * 7877 % 1000000),
            date('2024-01-01', '+' || (i % 366) || ' days'),
            i % 2
          FROM n;"
