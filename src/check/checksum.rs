@@ -4,15 +4,16 @@
 //! sums; the second gives one lane a column, which names the guilty column, and aggregates of floats.
 
 use super::canonical::Dialect;
-use super::checksum_sql::{Columns, FLOAT_NUMBERS};
+use super::checksum_numbers::{Lanes, Sums, floats_equal, lane_numbers, named};
+use super::checksum_sql::Columns;
 use super::diagnosis;
 use super::params::{Params, note};
-use super::warehouse::{Answer, Meter, unclear, whole};
+use super::warehouse::{Answer, Meter, unclear};
 use super::{CheckInput, Checker, Evidence};
 use crate::contract::Clause;
 use crate::model::canon::digest_parts;
 use crate::model::{Digest, Verdict};
-use crate::world::ports::{Cell, Column, ColumnKind, Output, PortError, Side, Timed};
+use crate::world::ports::{Column, ColumnKind, Output, PortError, Side, Timed};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -164,22 +165,6 @@ struct Run<'a> {
     numbers: Map<String, Value>,
 }
 
-/// The first query's numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Sums {
-    n: i64,
-    null_keys: i64,
-    distinct_keys: i64,
-    key: Vec<i64>,
-    row: Vec<i64>,
-}
-
-/// The second query's numbers.
-struct Lanes {
-    columns: Vec<i64>,
-    floats: Vec<Vec<Option<f64>>>,
-}
-
 impl Run<'_> {
     fn judge(&mut self) -> Result<(Verdict, String), PortError> {
         self.note_contract();
@@ -244,21 +229,9 @@ impl Run<'_> {
             Answer::Missing(what) => return Ok(Err(what)),
             Answer::Row(cells) => cells,
         };
-        let numbers = integers(&cells)
-            .filter(|numbers| numbers.len() == 11)
-            .ok_or_else(|| self.garbage(is_old))?;
-        let (counts, lanes) = numbers.split_at(3);
-        let (key, row) = lanes.split_at(4);
-        match counts {
-            [n, null_keys, distinct_keys] => Ok(Ok(Sums {
-                n: *n,
-                null_keys: *null_keys,
-                distinct_keys: *distinct_keys,
-                key: key.to_vec(),
-                row: row.to_vec(),
-            })),
-            _ => Err(self.garbage(is_old)),
-        }
+        Sums::read(&cells)
+            .map(Ok)
+            .ok_or_else(|| self.garbage(is_old))
     }
 
     fn lanes(&mut self, is_old: bool) -> Result<Result<Lanes, String>, PortError> {
@@ -267,19 +240,9 @@ impl Run<'_> {
             Answer::Missing(what) => return Ok(Err(what)),
             Answer::Row(cells) => cells,
         };
-        let float_cells = FLOAT_NUMBERS * self.columns.floats.len();
-        let split = cells
-            .len()
-            .checked_sub(float_cells)
-            .ok_or_else(|| self.garbage(is_old))?;
-        let (lane_cells, float_cells) = cells.split_at(split);
-        let columns = lane_numbers(lane_cells, self.columns.exact.len())
-            .ok_or_else(|| self.garbage(is_old))?;
-        let floats = float_cells
-            .chunks(FLOAT_NUMBERS)
-            .map(|cells| cells.iter().map(real).collect())
-            .collect();
-        Ok(Ok(Lanes { columns, floats }))
+        Lanes::read(&cells, self.columns.exact.len(), self.columns.floats.len())
+            .map(Ok)
+            .ok_or_else(|| self.garbage(is_old))
     }
 
     fn garbage(&self, is_old: bool) -> PortError {
@@ -479,74 +442,6 @@ fn lacks(side: Side, what: &str) -> (Verdict, String) {
     )
 }
 
-/// All whole numbers of a row; a text may hold several, separated by spaces.
-fn integers(cells: &[Cell]) -> Option<Vec<i64>> {
-    let mut numbers = Vec::new();
-    for cell in cells {
-        match cell {
-            Cell::Text(text) => {
-                for word in text.split_ascii_whitespace() {
-                    numbers.push(word.parse().ok()?);
-                }
-            }
-            other => numbers.push(whole(other)?),
-        }
-    }
-    Some(numbers)
-}
-
-/// So many lanes; an empty table has NULL for all of them, which is a sum of nothing.
-fn lane_numbers(cells: &[Cell], count: usize) -> Option<Vec<i64>> {
-    if matches!(cells, [Cell::Null]) {
-        return Some(vec![0; count]);
-    }
-    integers(cells).filter(|numbers| numbers.len() == count)
-}
-
-fn real(cell: &Cell) -> Option<f64> {
-    match cell {
-        Cell::Real(real) => Some(*real),
-        Cell::Integer(number) => Some(*number as f64),
-        Cell::Text(text) => text.trim().parse().ok(),
-        Cell::Null => None,
-    }
-}
-
-fn named(numbers: &[Option<f64>]) -> Value {
-    let names = ["count", "min", "max", "sum", "magnitude", "keyed"];
-    let pairs = names.iter().zip(numbers);
-    Value::Object(
-        pairs
-            .map(|(name, number)| ((*name).to_owned(), json!(number)))
-            .collect(),
-    )
-}
-
-/// Whether two sides of a float column are equal: the counts exactly, each bound relative to itself, and
-/// the sums relative to the sum of magnitudes, because a sum near zero has no precision of its own.
-fn floats_equal(old: &[Option<f64>], new: &[Option<f64>], tolerance: f64) -> bool {
-    let ([oc, omin, omax, osum, omag, okey], [nc, nmin, nmax, nsum, nmag, nkey]) = (old, new)
-    else {
-        return false;
-    };
-    let scale = omag.unwrap_or(0.0).max(nmag.unwrap_or(0.0));
-    let near = |a: &Option<f64>, b: &Option<f64>, scale: Option<f64>| match (a, b) {
-        (None, None) => true,
-        // Two equal infinities are near; their difference would not be a number.
-        (Some(a), Some(b)) if a == b => true,
-        (Some(a), Some(b)) => {
-            (a - b).abs() <= tolerance * scale.unwrap_or_else(|| a.abs().max(b.abs()))
-        }
-        _ => false,
-    };
-    oc == nc
-        && near(omin, nmin, None)
-        && near(omax, nmax, None)
-        && near(osum, nsum, Some(scale))
-        && near(omag, nmag, Some(scale))
-        && near(okey, nkey, Some(scale))
-}
-
 /// One column of every kind, for the checker's digest.
 fn sample() -> Output {
     let kinds = [
@@ -573,41 +468,4 @@ fn sample() -> Output {
 
 fn unverified(why: impl Into<String>) -> Timed<Evidence> {
     Timed::now(Evidence::bare(Verdict::Unverified, why))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn six(values: [f64; 6]) -> Vec<Option<f64>> {
-        values.into_iter().map(Some).collect()
-    }
-
-    #[test]
-    fn sums_near_zero_are_judged_by_what_was_added_up() {
-        let old = six([3.0, -5.0, 5.0, 1e-16, 10.0, 2.0]);
-        let new = six([3.0, -5.0, 5.0, -3e-16, 10.0, 2.0]);
-        assert!(floats_equal(&old, &new, 1e-9));
-        let moved = six([3.0, -5.0, 5.0, 1e-16, 10.0, 2.1]);
-        assert!(!floats_equal(&old, &moved, 1e-9), "values under other keys");
-        let fewer = six([2.0, -5.0, 5.0, 1e-16, 10.0, 2.0]);
-        assert!(!floats_equal(&old, &fewer, 1e-9));
-        assert!(floats_equal(&old, &old, 0.0));
-    }
-
-    #[test]
-    fn not_a_number_is_never_near() {
-        let old = six([1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
-        let new = six([1.0, 1.0, 1.0, f64::NAN, 1.0, 1.0]);
-        assert!(!floats_equal(&old, &new, 1e-9));
-    }
-
-    #[test]
-    fn numbers_come_in_one_text_or_in_cells() {
-        let cells = [Cell::Integer(1), Cell::Text("2 3".into())];
-        assert_eq!(integers(&cells), Some(vec![1, 2, 3]));
-        assert_eq!(integers(&[Cell::Text("2 x".into())]), None);
-        assert_eq!(lane_numbers(&[Cell::Null], 2), Some(vec![0, 0]));
-        assert_eq!(lane_numbers(&cells, 2), None);
-    }
 }

@@ -5,6 +5,7 @@
 
 pub mod canonical;
 pub mod checksum;
+pub mod checksum_numbers;
 pub mod checksum_sql;
 pub mod command;
 pub mod diagnosis;
