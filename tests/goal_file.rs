@@ -387,6 +387,18 @@ fn overrides_change_the_world_and_the_digest() {
 }
 
 #[test]
+fn a_path_typed_in_a_shell_starts_where_the_shell_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mine"), "").unwrap();
+    let typed = ["source.path=mine", "source.path=./new", "source.zone=UTC"].map(str::to_owned);
+    let absolute = dogwatch::contract::absolute_overrides(&typed, folder.path());
+    let here = folder.path().display();
+    assert_eq!(absolute[0], format!("source.path={here}/mine"));
+    assert_eq!(absolute[1], format!("source.path={here}/./new"));
+    assert_eq!(absolute[2], "source.zone=UTC");
+}
+
+#[test]
 fn what_is_ambiguous_is_asked() {
     let text = changed("by = [\"@me\", \"second\"]", "required = false");
     assert!(

@@ -5,6 +5,7 @@ pub mod types;
 pub mod workdays;
 
 pub use parse::{
-    GoalError, Problem, apply_overrides, parse_goal, parse_goal_bytes, read_goal_file,
+    GoalError, Problem, absolute_overrides, apply_overrides, parse_goal, parse_goal_bytes,
+    read_goal_file,
 };
 pub use types::*;

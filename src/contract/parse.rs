@@ -15,7 +15,8 @@ mod units;
 mod world;
 
 pub use canonical::{contract_digest, contract_json};
-pub use overrides::apply_overrides;
+pub use free::is_secret_key;
+pub use overrides::{absolute_overrides, apply_overrides};
 pub use problem::{GoalError, MAX_PROBLEMS, Problem};
 pub use units::parse_duration_ms;
 

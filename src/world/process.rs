@@ -169,7 +169,7 @@ pub fn run(spec: &ProcessSpec) -> ProcessOutcome {
         Instant::now() + Duration::from_millis(u64::try_from(spec.timeout_ms).unwrap_or(0));
     match start(spec) {
         Err(why) => ProcessOutcome::CouldNotStart { why },
-        Ok((child, ended)) => Running::new(child, ended, spec).to_end(deadline),
+        Ok((child, ended)) => Running::new(child, ended, spec).finish(deadline),
     }
 }
 
@@ -259,7 +259,7 @@ impl<'s> Running<'s> {
         }
     }
 
-    fn to_end(mut self, deadline: Instant) -> ProcessOutcome {
+    fn finish(mut self, deadline: Instant) -> ProcessOutcome {
         let stop = self.pump(deadline, true);
         let group = pid_of(&self.child);
         // The leader is unreaped, so the group still is the child's; ESRCH only says that nobody is left.

@@ -21,7 +21,7 @@ const SECRET_PAIRS: [&str; 4] = ["api_key", "access_key", "private_key", "secret
 const REFERENCE: &str = "{ env = \"NAME\" }, { file = \"PATH\" } or { command = [\"…\"] }";
 
 /// Whether a key's name says that its value is a secret.
-pub(super) fn is_secret_key(key: &str) -> bool {
+pub fn is_secret_key(key: &str) -> bool {
     let lower = key.to_ascii_lowercase().replace('-', "_");
     let last = lower.rsplit('_').next().unwrap_or("");
     SECRET_WORDS.contains(&last)

@@ -4,6 +4,7 @@ use super::canonical::contract_digest;
 use super::free::is_secret_key;
 use crate::contract::types::Goal;
 use serde_json::Value as Json;
+use std::path::Path;
 
 const MAX_OVERRIDES: usize = 100;
 
@@ -47,6 +48,26 @@ pub fn apply_overrides(goal: &mut Goal, overrides: &[String]) -> Result<(), Stri
     }
     goal.contract.digest = contract_digest(&goal.contract);
     Ok(())
+}
+
+/// Overrides as typed in a shell: a value that begins with `./` or `../`, or that names something that
+/// exists under `cwd`, becomes an absolute path, because who types it means the directory he stands in. The
+/// result can be kept and applied again from anywhere.
+pub fn absolute_overrides(overrides: &[String], cwd: &Path) -> Vec<String> {
+    overrides
+        .iter()
+        .map(|text| match text.split_once('=') {
+            Some((place, value)) if means_path(value, cwd) => {
+                format!("{place}={}", cwd.join(value).display())
+            }
+            _ => text.clone(),
+        })
+        .collect()
+}
+
+fn means_path(value: &str, cwd: &Path) -> bool {
+    let written = value.starts_with("./") || value.starts_with("../");
+    written || (!value.is_empty() && !value.starts_with('/') && cwd.join(value).exists())
 }
 
 /// Numbers and truth values as such, everything else as text.
