@@ -360,8 +360,8 @@ fn what_the_environment_lacks_fails_the_run() {
             .1
             .contains("does not exist")
     );
-    // A failed run leaves the staging table as the last good one made it.
-    assert_eq!(practice.sums("staging", "stg_customers").rows, 2_000);
+    // A failed run leaves nothing that could be taken for its output.
+    assert_eq!(practice.sums("staging", "stg_customers").rows, 0);
 }
 
 #[test]

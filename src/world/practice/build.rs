@@ -72,6 +72,11 @@ fn sources(conn: &Connection, scenario: &Scenario) -> rusqlite::Result<()> {
             )?;
         }
     }
+    views(conn, scenario)
+}
+
+/// Views of source tables as they stand at another moment.
+fn views(conn: &Connection, scenario: &Scenario) -> rusqlite::Result<()> {
     // What a reader sees while the external loader is half way.
     let suffixes = scenario
         .replicas
@@ -82,6 +87,17 @@ fn sources(conn: &Connection, scenario: &Scenario) -> rusqlite::Result<()> {
             &format!(
                 "create view loading__src_inventory{suffix} as select * from src_inventory{suffix} \
                  where snap_id <= (select max(snap_id) / 2 from src_inventory{suffix})"
+            ),
+            [],
+        )?;
+        // An order of the last three days that is done by now was still open the evening before.
+        let before = RUN_DAY - 1;
+        let recent = RUN_DAY - 3;
+        conn.execute(
+            &format!(
+                "create view yesterday__src_orders{suffix} as select order_id, customer_id, store_id, \
+                 order_sec, order_day, case when status = 'done' and order_day >= {recent} then 'open' \
+                 else status end as status, note from src_orders{suffix} where order_day <= {before}"
             ),
             [],
         )?;

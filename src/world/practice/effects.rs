@@ -70,16 +70,18 @@ pub(super) fn stage(conn: &Connection, order: &Order<'_>) -> rusqlite::Result<Ef
     let seconds = order.chance.between(0, 59, &["seconds", key]);
     let finishes = order.at.plus_ms(minutes * MINUTE_MS + seconds * 1000);
     let outcome = match fault(order, finishes) {
-        Some((class, why)) => (
-            Seen {
+        Some((class, why)) => {
+            run::empty_staging(conn, order.definition)?;
+            let log = format!("{why}\n");
+            let seen = Seen {
                 exit: 1,
                 tasks: 0,
                 effects: Vec::new(),
-                log: format!("{why}\n"),
+                log,
                 why,
-            },
-            class,
-        ),
+            };
+            (seen, class)
+        }
         None => {
             let upstream = order
                 .request

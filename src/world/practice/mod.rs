@@ -32,9 +32,12 @@ pub use effects::DRILL_PASSES;
 pub use settings::{Faults, PracticeSettings};
 pub use world::PracticeWorld;
 
+use super::ports::World;
 use crate::model::TimeMs;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
+use serde_json::{Map, Value};
+use std::path::Path;
 
 /// The logical date of every drill and cutover, as a day number: 2024-03-31, day 0 being 2023-01-01.
 pub const RUN_DAY: i64 = 455;
@@ -62,6 +65,17 @@ pub fn wall_day(at: TimeMs) -> i64 {
     EPOCH
         .until(today)
         .map_or(RUN_DAY, |span| i64::from(span.get_days()))
+}
+
+/// Opens the practice world of a goal file's `[world.practice]` table.
+///
+/// # Errors
+/// When a setting is wrong, or the world's file can be neither made nor opened.
+pub fn open(table: &Map<String, Value>, base_dir: &Path) -> Result<World, String> {
+    let settings = PracticeSettings::from_table(table, base_dir)?;
+    PracticeWorld::open(settings)
+        .map(|world| world.ports())
+        .map_err(|error| error.what)
 }
 
 #[cfg(test)]

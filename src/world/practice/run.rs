@@ -88,17 +88,18 @@ fn pairs(conn: &Connection, sql: &str) -> rusqlite::Result<BTreeMap<String, Stri
         .collect()
 }
 
-/// Runs a definition. What it changed stays only when it succeeded.
+/// Runs a definition. What it changed stays only when it succeeded; a staging table is empty before
+/// each staging run, whatever becomes of it, so that no earlier run's rows are taken for this one's.
 pub(super) fn execute(conn: &Connection, spec: &Spec<'_>) -> rusqlite::Result<Seen> {
     let held = pairs(conn, "select name, holder from locks")?;
     let hosts = hosts(conn)?;
+    if spec.side == Side::Staging {
+        empty_staging(conn, spec.definition)?;
+    }
     if let Some(skipped) = skipped(spec.definition, &held) {
         return Ok(skipped);
     }
     conn.execute_batch("savepoint run")?;
-    if spec.side == Side::Staging {
-        empty_staging(conn, spec.definition)?;
-    }
     let mut log = String::new();
     let mut last = None;
     for pass in 1..=spec.passes {
@@ -147,7 +148,7 @@ fn skipped(definition: &Definition, held: &BTreeMap<String, String>) -> Option<S
     )))
 }
 
-fn empty_staging(conn: &Connection, definition: &Definition) -> rusqlite::Result<()> {
+pub(super) fn empty_staging(conn: &Connection, definition: &Definition) -> rusqlite::Result<()> {
     let Some(write) = &definition.write else {
         return Ok(());
     };
@@ -368,7 +369,9 @@ fn yesterday(conn: &Connection, name: &str, depth: u32) -> Result<(), String> {
             .and_then(|mut statement| statement.exists([read]))
             .map_err(|error| error.to_string())?;
         if source && !of_a_job {
-            return Ok(read.to_owned());
+            let earlier = physical("yesterday", read);
+            let changed = apply::table_exists(conn, &earlier).map_err(|error| error.to_string())?;
+            return Ok(if changed { earlier } else { read.to_owned() });
         }
         yesterday(conn, read, depth + 1)?;
         Ok(physical("yesterday", read))

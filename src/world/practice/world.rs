@@ -6,6 +6,7 @@ use super::schema::FORMAT;
 use super::{PracticeSettings, functions};
 use crate::world::World;
 use crate::world::ports::PortError;
+use crate::world::sqlite_functions::register_sqlite_functions;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,6 +47,7 @@ impl PracticeWorld {
         reader
             .pragma_update(None, "cache_size", -16_000)
             .and_then(|()| reader.busy_timeout(std::time::Duration::from_secs(10)))
+            .and_then(|()| register_sqlite_functions(&reader))
             .map_err(sqlite_failed("open for reading"))?;
         Ok(Arc::new(Self {
             chance: Chance::new(settings.seed),
