@@ -1,4 +1,9 @@
 //! The practice world as its users see it: through its ports and its file.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that meets something else than it expects has failed"
+)]
 
 use dogwatch::model::{Action, Digest, FailureClass, JobId, OperationId, TimeMs};
 use dogwatch::world::World;
@@ -6,6 +11,7 @@ use dogwatch::world::ports::{
     Cell, Effect, EffectRef, EffectRequest, FiringQuestion, Lookup, RunState, Side, Source as _,
     SourceJob, Target as _, Upstream, Warehouse as _,
 };
+use dogwatch::world::practice::convert::convert;
 use dogwatch::world::practice::definition::{Definition, Lock, Write, WriteMode};
 use dogwatch::world::practice::legacy::read_rows;
 use dogwatch::world::practice::scenario::JOBS_CSV;
@@ -400,7 +406,8 @@ fn refusal(effect: Effect) -> (FailureClass, String) {
 fn bad_definitions_are_refused_and_leave_nothing() {
     let practice = Practice::new(Faults::none());
     let good = careful("stg_stores", &[]);
-    let cases: Vec<(&str, Box<dyn Fn(&mut EffectRequest)>)> = vec![
+    type Change = Box<dyn Fn(&mut EffectRequest)>;
+    let cases: Vec<(&str, Change)> = vec![
         (
             "unknown field",
             Box::new(|r| r.config.insert_str(0, "tiemzone = \"x\"\n")),
@@ -848,4 +855,96 @@ fn few_jobs_are_the_scenarios_first() {
     })
     .unwrap();
     assert_eq!(world.list().unwrap().value.len(), 30);
+}
+
+/// What plain checks say of the baseline converter's work on one job, or why it did not come so far.
+fn baseline(practice: &Practice, job: &SourceJob) -> Result<(), String> {
+    let table = job.output.as_ref().map(|output| output.table.as_str());
+    let config = convert(
+        job.id.as_str(),
+        &job.origin,
+        &job.definition,
+        &job.depends_on,
+        table,
+    )?;
+    let mut request = practice.request(
+        Action::Stage,
+        &format!("base-{}", job.id),
+        &careful(job.id.as_str(), &[]),
+    );
+    request.config = config;
+    let staged = match practice.world.effect(&request).value {
+        Effect::Applied(staged) => staged,
+        other => return Err(format!("{other:?}")),
+    };
+    match practice.end_of(&job.id, &staged) {
+        RunState::Succeeded { .. } => {}
+        other => return Err(format!("{other:?}")),
+    }
+    let question = FiringQuestion {
+        starts: vec![START.plus_ms(-40 * 86_400_000), START],
+        count: 200,
+    };
+    let ports = practice.world.ports();
+    let old = ports
+        .source
+        .firing_times(&job.id, &question)
+        .map_err(|e| e.what)?;
+    let new = ports
+        .target
+        .firing_times(&job.id, &request.config, &question)
+        .map_err(|e| e.what)?;
+    if old.value.windows != new.value.windows {
+        return Err("fires at other times".to_owned());
+    }
+    if let Some(table) = table {
+        let (old, new) = (
+            practice.sums("legacy", table),
+            practice.sums("staging", table),
+        );
+        return match (old == new, new.rows) {
+            (true, 1..) => Ok(()),
+            (true, _) => Err("no rows on either side".to_owned()),
+            (false, _) => Err(format!("differs: {old:?} {new:?}")),
+        };
+    }
+    let probe = ports.probe.unwrap();
+    let facts = |side| probe.run_facts(side, &job.id).unwrap().value;
+    let (old, new) = (facts(Side::Legacy), facts(Side::Staging));
+    let equal = old
+        .iter()
+        .all(|run| run.effect_digest == new[0].effect_digest);
+    match (equal, new[0].tasks) {
+        (true, 1..) => Ok(()),
+        (true, _) => Err("no task on either side".to_owned()),
+        (false, _) => Err(format!("other effects: {old:?} {new:?}")),
+    }
+}
+
+#[test]
+fn plain_checks_find_every_defect_of_a_plain_translation() {
+    let practice = Practice::new(Faults::none());
+    let mut passed: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in read_rows(JOBS_CSV).unwrap() {
+        let job = &practice.jobs[&row.job];
+        let verdict = if job.hold.is_some() {
+            Err("held".to_owned())
+        } else {
+            baseline(&practice, job)
+        };
+        println!(
+            "{:12} {:28} {:40} {verdict:?}",
+            row.cls, row.job, row.defect
+        );
+        if verdict.is_ok() {
+            passed.entry(row.cls).or_default().push(row.job);
+        }
+    }
+    println!("{passed:?}");
+    assert_eq!(passed.keys().collect::<Vec<_>>(), ["mechanical"]);
+    assert!(
+        passed["mechanical"].len() >= 50,
+        "{}",
+        passed["mechanical"].len()
+    );
 }

@@ -29,6 +29,7 @@ mod warehouse;
 mod world;
 
 pub use effects::DRILL_PASSES;
+pub use run::RERUN_AFTER_DAYS;
 pub use settings::{Faults, PracticeSettings};
 pub use world::PracticeWorld;
 

@@ -16,6 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Deepest chain of old jobs computed for the day before.
 const MAX_CHAIN: u32 = 64;
 
+/// How many days later the drill's second pass runs, by the clock on the wall: what depends on that clock
+/// and not on the logical date gives other rows then.
+pub const RERUN_AFTER_DAYS: i64 = 30;
+
 /// What to run.
 pub(super) struct Spec<'a> {
     /// The definition.
@@ -105,9 +109,10 @@ pub(super) fn execute(conn: &Connection, spec: &Spec<'_>) -> rusqlite::Result<Se
     for pass in 1..=spec.passes {
         if spec.passes > 1 {
             log.push_str(&format!(
-                "drill {pass} of {} for {}\n",
+                "drill {pass} of {} for {}, run on {}\n",
                 spec.passes,
-                super::date_of_day(RUN_DAY)
+                super::date_of_day(RUN_DAY),
+                super::date_of_day(wall_day(spec, pass)),
             ));
         }
         let seen = pass_once(conn, spec, &held, &hosts, pass);
@@ -126,6 +131,11 @@ pub(super) fn execute(conn: &Connection, spec: &Spec<'_>) -> rusqlite::Result<Se
         "rollback to run; release run"
     })?;
     Ok(seen)
+}
+
+/// The wall clock of a pass: later passes are reruns of the same logical date, long after.
+fn wall_day(spec: &Spec<'_>, pass: u32) -> i64 {
+    spec.wall_day + i64::from(pass.saturating_sub(1)) * RERUN_AFTER_DAYS
 }
 
 fn nothing(line: &str) -> Seen {
@@ -172,7 +182,7 @@ fn pass_once(
     if let Some(lock) = &definition.lock {
         taken.insert(lock.name.clone());
     }
-    let mut run_sql = |locks: &BTreeSet<String>| sql_once(conn, spec, locks);
+    let mut run_sql = |locks: &BTreeSet<String>| sql_once(conn, spec, locks, pass);
     let run_sql: &mut RunSql<'_> = &mut run_sql;
     let mut platform = Platform {
         old: false,
@@ -208,6 +218,7 @@ fn sql_once(
     conn: &Connection,
     spec: &Spec<'_>,
     locks: &BTreeSet<String>,
+    pass: u32,
 ) -> Result<String, String> {
     let definition = spec.definition;
     let sql = definition
@@ -221,7 +232,7 @@ fn sql_once(
     let table = physical(spec.side.word(), &write.table);
     let days = Days {
         logical: RUN_DAY,
-        wall: spec.wall_day,
+        wall: wall_day(spec, pass),
     };
     let steps = translate(sql, Engine::New, days, &mut |name| {
         resolve(conn, spec, locks, &write.table, name)
