@@ -828,6 +828,12 @@ fn more_jobs_are_replicas_over_smaller_tables() {
     .unwrap();
     let jobs = world.list().unwrap().value;
     assert_eq!(jobs.len(), 240);
+    let name = world.table(
+        Side::Legacy,
+        &JobId::from("fct_orders_0002"),
+        "fct_orders_0002",
+    );
+    assert_eq!(name, "legacy__fct_orders_0002");
     let file = Connection::open(dir.path().join("w.db")).unwrap();
     let base = golden::of_table(&file, "legacy__fct_orders").unwrap();
     let twin = golden::of_table(&file, "legacy__fct_orders_0002").unwrap();

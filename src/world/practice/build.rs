@@ -6,7 +6,7 @@ use super::legacy::{LegacyFile, OldJob, Row, Surroundings, generate, old_jobs, s
 use super::scenario::{Scenario, WAREHOUSE_SQL, source_tables};
 use super::schema::{EVENTS_LOCK, FORMAT, INVENTORY_LOCK, SCHEMA, physical, quoted};
 use super::settings::PracticeSettings;
-use super::{RUN_DAY, START, functions, old_runs};
+use super::{RUN_DAY, START, functions, lazy, old_runs};
 use crate::world::ports::{Column, ColumnKind, PortError};
 use rusqlite::{Connection, params};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,8 +33,8 @@ pub(super) fn fill(conn: &mut Connection, settings: &PracticeSettings) -> BuildR
     tx.execute_batch(SCHEMA).map_err(sqlite_failed("schema"))?;
     meta(&tx, settings).map_err(sqlite_failed("meta"))?;
     sources(&tx, &scenario).map_err(sqlite_failed("source tables"))?;
-    outputs(&tx, &scenario.rows, &found)?;
-    jobs(&tx, &scenario.rows, &found)?;
+    outputs(&tx, scenario.base(), &found)?;
+    jobs(&tx, &scenario, &found)?;
     records(&tx, &files, &around).map_err(sqlite_failed("records"))?;
     old_runs::record(&tx, &scenario.rows, &found)?;
     tx.commit().map_err(sqlite_failed("commit"))
@@ -105,7 +105,8 @@ fn views(conn: &Connection, scenario: &Scenario) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Old outputs in the order of their tables' lineage, and the empty tables of the new sides.
+/// Old outputs in the order of their tables' lineage, and the empty tables of the new sides. Replicas'
+/// tables are made when they are first asked for.
 fn outputs(conn: &Connection, rows: &[Row], found: &BTreeMap<String, OldJob>) -> BuildResult<()> {
     let mut pending: Vec<(&str, &str, BTreeSet<String>)> = Vec::new();
     for row in rows.iter().filter(|row| !row.target.is_empty()) {
@@ -136,16 +137,8 @@ fn outputs(conn: &Connection, rows: &[Row], found: &BTreeMap<String, OldJob>) ->
                 })
             })?;
             for side in ["staging", "production"] {
-                let (new, old) = (physical(side, target), physical("legacy", target));
-                conn.execute(
-                    &format!(
-                        "create table {} as select * from {} where 0",
-                        quoted(&new),
-                        quoted(&old)
-                    ),
-                    [],
-                )
-                .map_err(sqlite_failed(target))?;
+                conn.execute(&lazy::empty_copy(side, target), [])
+                    .map_err(sqlite_failed(target))?;
             }
         }
         done.extend(ready.iter().map(|(target, ..)| *target));
@@ -179,7 +172,15 @@ pub(super) fn old_output(
     apply::build(conn, &steps, &physical(side, target)).map_err(sqlite_failed(target))
 }
 
-fn jobs(conn: &Connection, rows: &[Row], found: &BTreeMap<String, OldJob>) -> BuildResult<()> {
+fn jobs(
+    conn: &Connection,
+    scenario: &Scenario,
+    found: &BTreeMap<String, OldJob>,
+) -> BuildResult<()> {
+    let mut kinds: Vec<Vec<Column>> = Vec::new();
+    for row in scenario.base() {
+        kinds.push(output_columns(conn, row).map_err(sqlite_failed(&row.job))?);
+    }
     let mut insert = conn
         .prepare(
             "insert into legacy_jobs (seq, job, title, domain, layer, scheduler, origin, schedule, zone, \
@@ -188,11 +189,12 @@ fn jobs(conn: &Connection, rows: &[Row], found: &BTreeMap<String, OldJob>) -> Bu
         )
         .map_err(sqlite_failed("jobs"))?;
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    for (seq, row) in rows.iter().enumerate() {
+    for (seq, row) in scenario.rows.iter().enumerate() {
         let old = found.get(&row.job).ok_or_else(|| {
             PortError::environment(format!("the old files do not hold {}", row.job))
         })?;
-        let columns = output_columns(conn, row).map_err(sqlite_failed(&row.job))?;
+        // A replica's columns are the scenario's.
+        let columns = kinds.get(seq % kinds.len().max(1));
         let needs: Vec<&str> = old.declared_deps.iter().map(|job| job.as_str()).collect();
         let title = format!("{} {} ({})", row.domain, row.layer, old.scheduler.word());
         insert
@@ -209,7 +211,7 @@ fn jobs(conn: &Connection, rows: &[Row], found: &BTreeMap<String, OldJob>) -> Bu
                 needs.join(" "),
                 some(&row.target),
                 row.key,
-                json(&columns)?,
+                json(&columns.map_or(&[][..], Vec::as_slice))?,
                 some(&row.report),
                 row.owner,
                 old.command,

@@ -13,6 +13,7 @@ pub mod dialect;
 mod effects;
 pub mod functions;
 pub mod golden;
+mod lazy;
 pub mod legacy;
 mod old_runs;
 pub mod platform;

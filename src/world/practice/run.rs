@@ -1,20 +1,16 @@
 //! One run of a new definition: its command is interpreted, its SQL really runs.
 
-use super::build::old_output;
 use super::definition::{Definition, WriteMode};
 use super::dialect::{Days, Engine, Step, translate};
 use super::platform::{Platform, RunSql};
 use super::schema::{INVENTORY_LOCK, is_behind_inventory_lock, physical, quoted};
 use super::shell::{Host as _, Shell, ShellError};
-use super::{RUN_DAY, apply};
+use super::{RUN_DAY, apply, lazy};
 use crate::model::canon::digest_parts;
 use crate::model::{Digest, JobId};
 use crate::world::ports::Side;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Deepest chain of old jobs computed for the day before.
-const MAX_CHAIN: u32 = 64;
 
 /// How many days later the drill's second pass runs, by the clock on the wall: what depends on that clock
 /// and not on the logical date gives other rows then.
@@ -163,7 +159,7 @@ pub(super) fn empty_staging(conn: &Connection, definition: &Definition) -> rusql
         return Ok(());
     };
     let table = physical(Side::Staging.word(), &write.table);
-    if apply::table_exists(conn, &table)? {
+    if apply::table_exists(conn, &table) {
         conn.execute(&format!("delete from {}", quoted(&table)), [])?;
     }
     conn.execute("delete from written_rows where table_name = ?1", [&table])?;
@@ -229,7 +225,7 @@ fn sql_once(
         .write
         .as_ref()
         .ok_or("run-sql: the definition declares no table")?;
-    let table = physical(spec.side.word(), &write.table);
+    let table = lazy::ensure(conn, spec.side.word(), &write.table)?;
     let days = Days {
         logical: RUN_DAY,
         wall: wall_day(spec, pass),
@@ -320,7 +316,7 @@ fn resolve(
         .and_then(|mut statement| statement.query_row([name], |row| row.get(0)).optional())
         .map_err(text)?;
     let Some(owner) = owner else {
-        if !is_source(conn, name).map_err(text)? {
+        if !is_source(conn, name) {
             return Err(format!("no such table: {name}"));
         }
         let half = is_behind_inventory_lock(name) && !locks.contains(INVENTORY_LOCK);
@@ -332,60 +328,23 @@ fn resolve(
     };
     let owner = JobId(owner);
     if !spec.definition.depends_on.contains(&owner) {
-        yesterday(conn, name, 0)?;
-        return Ok(physical("yesterday", name));
+        return lazy::ensure(conn, "yesterday", name);
     }
     let side = match spec.upstream.get(&owner) {
         Some(side) => *side,
         None if is_cut_over(conn, &owner).map_err(text)? => Side::Production,
         None => Side::Legacy,
     };
-    Ok(physical(side.word(), name))
+    lazy::ensure(conn, side.word(), name)
 }
 
 /// Source tables are the warehouse's own; bookkeeping is not for jobs to read.
-fn is_source(conn: &Connection, name: &str) -> rusqlite::Result<bool> {
-    Ok((name.starts_with("src_") || name == "dim_calendar") && apply::table_exists(conn, name)?)
+pub(super) fn is_source(conn: &Connection, name: &str) -> bool {
+    (name.starts_with("src_") || name == "dim_calendar") && apply::table_exists(conn, name)
 }
 
 /// Whether a job runs in production.
 pub(super) fn is_cut_over(conn: &Connection, job: &JobId) -> rusqlite::Result<bool> {
     conn.prepare_cached("select 1 from production_jobs where job = ?1")?
         .exists([job.as_str()])
-}
-
-/// Makes `yesterday__name` when it is not there: the old pipeline's output of the day before.
-fn yesterday(conn: &Connection, name: &str, depth: u32) -> Result<(), String> {
-    let table = physical("yesterday", name);
-    if apply::table_exists(conn, &table).map_err(|error| error.to_string())? {
-        return Ok(());
-    }
-    if depth > MAX_CHAIN {
-        return Err(format!("{name}: more than {MAX_CHAIN} jobs deep"));
-    }
-    let sql: Option<String> = conn
-        .query_row(
-            "select sql from legacy_jobs where target = ?1",
-            [name],
-            |row| row.get(0),
-        )
-        .optional()
-        .map_err(|error| error.to_string())?
-        .flatten();
-    let sql = sql.ok_or_else(|| format!("no such table: {name}"))?;
-    old_output(conn, &sql, name, RUN_DAY - 1, "yesterday", |read| {
-        let source = is_source(conn, read).map_err(|error| error.to_string())?;
-        let of_a_job: bool = conn
-            .prepare_cached("select 1 from legacy_jobs where target = ?1")
-            .and_then(|mut statement| statement.exists([read]))
-            .map_err(|error| error.to_string())?;
-        if source && !of_a_job {
-            let earlier = physical("yesterday", read);
-            let changed = apply::table_exists(conn, &earlier).map_err(|error| error.to_string())?;
-            return Ok(if changed { earlier } else { read.to_owned() });
-        }
-        yesterday(conn, read, depth + 1)?;
-        Ok(physical("yesterday", read))
-    })
-    .map_err(|error| error.what)
 }

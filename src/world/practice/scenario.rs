@@ -37,6 +37,7 @@ pub struct Scenario {
     pub rows: Vec<Row>,
     /// Replicas beside the scenario itself.
     pub replicas: Vec<Replica>,
+    base_len: usize,
 }
 
 impl Scenario {
@@ -64,6 +65,7 @@ impl Scenario {
             replicas.push(replica);
         }
         rows.truncate(jobs);
+        let base_len = base.len();
         let present: BTreeSet<String> = rows.iter().map(|row| row.job.clone()).collect();
         for row in &mut rows {
             let kept: Vec<&str> = row
@@ -73,7 +75,16 @@ impl Scenario {
                 .collect();
             row.deps = kept.join(" ");
         }
-        Ok(Self { rows, replicas })
+        Ok(Self {
+            rows,
+            replicas,
+            base_len,
+        })
+    }
+
+    /// The rows that are the scenario itself, without replicas.
+    pub fn base(&self) -> &[Row] {
+        self.rows.get(..self.base_len).unwrap_or(&self.rows)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::schema::physical;
 use super::world::PracticeWorld;
+use super::{apply, lazy};
 use crate::model::{Digest, JobId, digest_bytes};
 use crate::world::ports::{Cell, MAX_ROWS, PortError, Rows, Side, Timed, Warehouse};
 use rusqlite::Connection;
@@ -16,7 +17,12 @@ impl Warehouse for PracticeWorld {
     }
 
     fn table(&self, side: Side, _job: &JobId, table: &str) -> String {
-        physical(side.word(), table)
+        let name = physical(side.word(), table);
+        if !apply::table_exists(&self.reader(), &name) {
+            // A replica's table is made now. When it cannot be, the query on it says so.
+            let _ = lazy::ensure(&self.writer(), side.word(), table);
+        }
+        name
     }
 
     fn query(&self, sql: &str) -> Result<Timed<Rows>, PortError> {

@@ -11,12 +11,17 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Largest world with a connection for queries alone.
+const MAX_JOBS_OF_TWO_CONNECTIONS: usize = 1_200;
+
 /// An opened practice world. Shared between threads; each port's call takes one of two connections.
 pub struct PracticeWorld {
     pub(super) settings: PracticeSettings,
     pub(super) chance: Chance,
     writer: Mutex<Connection>,
-    reader: Mutex<Connection>,
+    /// Apart from the writer, so that queries and runs go on at once; absent in a large world, where
+    /// every new table would make it read the whole schema again.
+    reader: Option<Mutex<Connection>>,
 }
 
 impl PracticeWorld {
@@ -39,21 +44,16 @@ impl PracticeWorld {
         )
         .map_err(sqlite_failed("open"))?;
         prepare(&writer, &settings)?;
-        let reader = Connection::open_with_flags(
-            &settings.path,
-            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-        )
-        .map_err(sqlite_failed("open for reading"))?;
-        reader
-            .pragma_update(None, "cache_size", -16_000)
-            .and_then(|()| reader.busy_timeout(std::time::Duration::from_secs(10)))
-            .and_then(|()| register_sqlite_functions(&reader))
-            .map_err(sqlite_failed("open for reading"))?;
+        let reader = if settings.jobs <= MAX_JOBS_OF_TWO_CONNECTIONS {
+            Some(Mutex::new(open_reader(&settings.path)?))
+        } else {
+            None
+        };
         Ok(Arc::new(Self {
             chance: Chance::new(settings.seed),
             settings,
             writer: Mutex::new(writer),
-            reader: Mutex::new(reader),
+            reader,
         }))
     }
 
@@ -79,8 +79,23 @@ impl PracticeWorld {
     }
 
     pub(super) fn reader(&self) -> MutexGuard<'_, Connection> {
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+        let mutex = self.reader.as_ref().unwrap_or(&self.writer);
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn open_reader(path: &Path) -> BuildResult<Connection> {
+    let reader = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+    .map_err(sqlite_failed("open for reading"))?;
+    reader
+        .pragma_update(None, "cache_size", -16_000)
+        .and_then(|()| reader.busy_timeout(std::time::Duration::from_secs(10)))
+        .and_then(|()| register_sqlite_functions(&reader))
+        .map_err(sqlite_failed("open for reading"))?;
+    Ok(reader)
 }
 
 fn create(settings: &PracticeSettings) -> BuildResult<()> {
@@ -140,5 +155,7 @@ fn prepare(conn: &Connection, settings: &PracticeSettings) -> BuildResult<()> {
          pragma wal_autocheckpoint=4000; pragma temp_store=memory;",
     )
     .map_err(sqlite_failed("open"))?;
-    functions::register_engines(conn).map_err(sqlite_failed("functions"))
+    functions::register_engines(conn)
+        .and_then(|()| register_sqlite_functions(conn))
+        .map_err(sqlite_failed("functions"))
 }
