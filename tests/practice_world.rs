@@ -954,3 +954,96 @@ fn plain_checks_find_every_defect_of_a_plain_translation() {
         passed["mechanical"].len()
     );
 }
+
+const ENDLESS: &str =
+    "with recursive r(i) as (select 1 union all select i + 1 from r) select count(*) from r";
+
+#[test]
+fn nothing_runs_for_ever() {
+    let practice = Practice::new(Faults::none());
+    let error = practice.world.query(ENDLESS).unwrap_err();
+    assert!(error.what.contains("interrupted"), "{}", error.what);
+    let mut definition = careful("stg_stores", &[]);
+    definition.sql = Some(format!(
+        "drop table if exists stg_stores; create table stg_stores as {ENDLESS}"
+    ));
+    let request = practice.request(Action::Stage, "endless", &definition);
+    assert!(
+        refusal(practice.world.effect(&request).value)
+            .1
+            .contains("stopped")
+    );
+    // The world goes on, and nothing of it stays.
+    assert_eq!(practice.count("select count(*) from effects"), 0);
+    assert_eq!(practice.count("select calls from effect_calls"), 1);
+    assert!(practice.reconciles(&careful("stg_stores", &[])));
+}
+
+#[test]
+fn a_large_world_makes_tables_as_they_are_needed() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = PracticeWorld::open(PracticeSettings {
+        jobs: 1_300,
+        ..calm(&dir.path().join("w.db"))
+    })
+    .unwrap();
+    let jobs = world.list().unwrap().value;
+    let job = jobs
+        .iter()
+        .find(|job| job.id.as_str() == "mart_customer_value_0007")
+        .unwrap();
+    let table = job.output.as_ref().unwrap().table.as_str();
+    let config = convert(
+        job.id.as_str(),
+        &job.origin,
+        &job.definition,
+        &job.depends_on,
+        Some(table),
+    );
+    let request = EffectRequest {
+        operation_id: OperationId::from("op"),
+        action: Action::CutOver,
+        job: job.id.clone(),
+        config: config.unwrap(),
+        config_digest: Digest("d".repeat(64)),
+        upstream: Vec::new(),
+        at: START,
+    };
+    let effect = world.effect(&request).value;
+    assert!(matches!(effect, Effect::Applied(_)), "{effect:?}");
+    let sums = |side: Side| {
+        let name = world.table(side, &job.id, table);
+        let sql =
+            format!("select count(*), sum(customer_id * orders), sum(gross_cents) from {name}");
+        world.query(&sql).unwrap().value.rows
+    };
+    assert_eq!(sums(Side::Legacy), sums(Side::Production));
+    assert!(matches!(sums(Side::Legacy)[0][0], Cell::Integer(1..)));
+}
+
+#[test]
+fn a_half_built_file_is_built_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("w.db");
+    std::fs::write(dir.path().join("w.db.building"), "half").unwrap();
+    let world = PracticeWorld::open(PracticeSettings {
+        jobs: 12,
+        ..calm(&path)
+    })
+    .unwrap();
+    assert_eq!(world.list().unwrap().value.len(), 12);
+    assert!(!dir.path().join("w.db.building").exists());
+    std::fs::write(
+        dir.path().join("other.db"),
+        "no database at all, only text".repeat(100),
+    )
+    .unwrap();
+    let error = PracticeWorld::open(calm(&dir.path().join("other.db")))
+        .err()
+        .unwrap();
+    assert!(
+        error.what.contains("not a practice world"),
+        "{}",
+        error.what
+    );
+}

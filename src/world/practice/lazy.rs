@@ -18,16 +18,30 @@ pub(super) fn ensure(conn: &Connection, side: &str, table: &str) -> Result<Strin
     if apply::table_exists(conn, &name) {
         return Ok(name);
     }
+    // All or nothing: an append job's table must not stay created and empty.
+    conn.execute_batch("savepoint lazy")
+        .map_err(|error| error.to_string())?;
+    let made = make(conn, side, table);
+    let end = if made.is_ok() {
+        "release lazy"
+    } else {
+        "rollback to lazy; release lazy"
+    };
+    conn.execute_batch(end).map_err(|error| error.to_string())?;
+    made.map(|()| name)
+}
+
+fn make(conn: &Connection, side: &str, table: &str) -> Result<(), String> {
     match side {
-        "legacy" => old_table(conn, side, table, RUN_DAY, 0)?,
-        "yesterday" => old_table(conn, side, table, RUN_DAY - 1, 0)?,
+        "legacy" => old_table(conn, side, table, RUN_DAY, 0),
+        "yesterday" => old_table(conn, side, table, RUN_DAY - 1, 0),
         _ => {
             old_table(conn, "legacy", table, RUN_DAY, 0)?;
             conn.execute(&empty_copy(side, table), [])
-                .map_err(|error| error.to_string())?;
+                .map(|_| ())
+                .map_err(|error| error.to_string())
         }
     }
-    Ok(name)
 }
 
 /// The statement that makes a side's table in the shape of the old one.

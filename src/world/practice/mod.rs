@@ -32,7 +32,7 @@ mod world;
 pub use effects::DRILL_PASSES;
 pub use run::RERUN_AFTER_DAYS;
 pub use settings::{Faults, PracticeSettings};
-pub use world::PracticeWorld;
+pub use world::{MAX_MILLION_STEPS, PracticeWorld};
 
 use super::ports::World;
 use crate::model::TimeMs;

@@ -121,12 +121,24 @@ pub(super) fn execute(conn: &Connection, spec: &Spec<'_>) -> rusqlite::Result<Se
     }
     let mut seen = last.unwrap_or_else(|| nothing("no pass was asked for"));
     seen.log = log;
+    if conn.is_autocommit() {
+        // A stopped statement took the whole transaction with it.
+        return Err(stopped());
+    }
     conn.execute_batch(if seen.why.is_empty() {
         "release run"
     } else {
         "rollback to run; release run"
     })?;
     Ok(seen)
+}
+
+/// The error of a run whose SQL went past the world's limit.
+fn stopped() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(
+        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_INTERRUPT),
+        None,
+    )
 }
 
 /// The wall clock of a pass: later passes are reruns of the same logical date, long after.

@@ -5,14 +5,14 @@ use super::definition::Definition;
 use super::effects::{self, Order};
 use super::legacy;
 use super::settings::HANG_MS;
-use super::world::PracticeWorld;
+use super::world::{MAX_MILLION_STEPS, PracticeWorld};
 use super::{START, source, validate};
 use crate::model::{Action, Digest, FailureClass, JobId, OperationId, TimeMs};
 use crate::world::ports::{
     AdapterInfo, Effect, EffectRef, EffectRequest, FiringQuestion, FiringTimes, Lookup, PortError,
     RunState, Target, Timed,
 };
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params};
 use std::collections::BTreeMap;
 
 /// Longest pause between two looks at a run.
@@ -114,26 +114,50 @@ impl PracticeWorld {
             tx.commit()?;
             return Ok(Timed { value, took_ms });
         }
-        let known = effects::existing(&tx, request.action, request.operation_id.as_str())?;
-        let value = match known.first() {
-            Some((no, job, digest)) if self.settings.faults.dedup => {
-                if *job == request.job.as_str() {
-                    Effect::Applied(EffectRef {
-                        reference: effects::reference(request.action, *no),
-                        config_digest: Digest(digest.clone()),
-                        observed: "known already under this id".to_owned(),
-                    })
-                } else {
-                    refused(format!("operation {} is {job}'s", request.operation_id))
-                }
+        let value = match self.settled(&tx, request, call, took_ms) {
+            Ok(value) => value,
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+                // The transaction is gone; what remains to be kept is that the call was made.
+                drop(tx);
+                count_call(&conn, request)?;
+                let why = format!("the SQL was stopped after {MAX_MILLION_STEPS} million steps");
+                let value = refused(why);
+                return Ok(Timed { value, took_ms });
             }
-            _ => self.apply(&tx, request, call, request.at.plus_ms(took_ms))?,
+            Err(error) => return Err(error),
         };
         tx.commit()?;
         Ok(Timed {
             value: self.reply(request, call, value),
             took_ms,
         })
+    }
+
+    /// What is there already under this id, or the effect itself.
+    fn settled(
+        &self,
+        conn: &Connection,
+        request: &EffectRequest,
+        call: i64,
+        took_ms: i64,
+    ) -> rusqlite::Result<Effect> {
+        let known = effects::existing(conn, request.action, request.operation_id.as_str())?;
+        match known.first() {
+            Some((no, job, digest)) if self.settings.faults.dedup => {
+                if *job != request.job.as_str() {
+                    return Ok(refused(format!(
+                        "operation {} is {job}'s",
+                        request.operation_id
+                    )));
+                }
+                Ok(Effect::Applied(EffectRef {
+                    reference: effects::reference(request.action, *no),
+                    config_digest: Digest(digest.clone()),
+                    observed: "known already under this id".to_owned(),
+                }))
+            }
+            _ => self.apply(conn, request, call, request.at.plus_ms(took_ms)),
+        }
     }
 
     fn latency(&self, request: &EffectRequest, call: i64) -> i64 {

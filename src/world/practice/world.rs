@@ -9,19 +9,67 @@ use crate::world::ports::PortError;
 use crate::world::sqlite_functions::register_sqlite_functions;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Largest world with a connection for queries alone.
 const MAX_JOBS_OF_TWO_CONNECTIONS: usize = 1_200;
 
+/// Most virtual-machine steps, in millions, that one call may take: some seconds. A statement that would
+/// go on is stopped, so that no definition and no query can hang the world.
+pub const MAX_MILLION_STEPS: u32 = 400;
+/// Largest file, in pages of 1 KiB.
+const MAX_PAGES: u32 = 8 * 1024 * 1024;
+
 /// An opened practice world. Shared between threads; each port's call takes one of two connections.
 pub struct PracticeWorld {
     pub(super) settings: PracticeSettings,
     pub(super) chance: Chance,
-    writer: Mutex<Connection>,
+    writer: Mutex<Metered>,
     /// Apart from the writer, so that queries and runs go on at once; absent in a large world, where
     /// every new table would make it read the whole schema again.
-    reader: Option<Mutex<Connection>>,
+    reader: Option<Mutex<Metered>>,
+}
+
+/// A connection that counts its steps.
+pub(super) struct Metered {
+    conn: Connection,
+    millions: Arc<AtomicU32>,
+}
+
+impl Metered {
+    fn new(conn: Connection) -> BuildResult<Self> {
+        let millions = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&millions);
+        conn.progress_handler(
+            1_000_000,
+            Some(move || counter.fetch_add(1, Ordering::Relaxed) >= MAX_MILLION_STEPS),
+        )
+        .map_err(sqlite_failed("open"))?;
+        Ok(Self { conn, millions })
+    }
+}
+
+impl std::ops::Deref for Metered {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.conn
+    }
+}
+
+impl std::ops::DerefMut for Metered {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.conn
+    }
+}
+
+fn taken(mutex: &Mutex<Metered>) -> MutexGuard<'_, Metered> {
+    // A panic in another thread rolled its transaction back, so a poisoned lock still guards a sound
+    // connection.
+    let guard = mutex.lock().unwrap_or_else(PoisonError::into_inner);
+    guard.millions.store(0, Ordering::Relaxed);
+    guard
 }
 
 impl PracticeWorld {
@@ -45,14 +93,14 @@ impl PracticeWorld {
         .map_err(sqlite_failed("open"))?;
         prepare(&writer, &settings)?;
         let reader = if settings.jobs <= MAX_JOBS_OF_TWO_CONNECTIONS {
-            Some(Mutex::new(open_reader(&settings.path)?))
+            Some(Mutex::new(Metered::new(open_reader(&settings.path)?)?))
         } else {
             None
         };
         Ok(Arc::new(Self {
             chance: Chance::new(settings.seed),
             settings,
-            writer: Mutex::new(writer),
+            writer: Mutex::new(Metered::new(writer)?),
             reader,
         }))
     }
@@ -72,15 +120,14 @@ impl PracticeWorld {
         &self.settings.path
     }
 
-    /// The connection that changes the world. A panic in another thread rolled its transaction back, so
-    /// a poisoned lock still guards a sound connection.
-    pub(super) fn writer(&self) -> MutexGuard<'_, Connection> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The connection that changes the world.
+    pub(super) fn writer(&self) -> MutexGuard<'_, Metered> {
+        taken(&self.writer)
     }
 
-    pub(super) fn reader(&self) -> MutexGuard<'_, Connection> {
-        let mutex = self.reader.as_ref().unwrap_or(&self.writer);
-        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The connection that answers questions. Never to be taken while the writer is held.
+    pub(super) fn reader(&self) -> MutexGuard<'_, Metered> {
+        taken(self.reader.as_ref().unwrap_or(&self.writer))
     }
 }
 
@@ -150,6 +197,8 @@ fn prepare(conn: &Connection, settings: &PracticeSettings) -> BuildResult<()> {
             )));
         }
     }
+    conn.pragma_update(None, "max_page_count", MAX_PAGES)
+        .map_err(sqlite_failed("open"))?;
     conn.execute_batch(
         "pragma journal_mode=wal; pragma synchronous=off; pragma cache_size=-32000; \
          pragma wal_autocheckpoint=4000; pragma temp_store=memory;",
