@@ -17,7 +17,7 @@ const MAX_JOBS_OF_TWO_CONNECTIONS: usize = 1_200;
 
 /// Most virtual-machine steps, in millions, that one call may take: some seconds. A statement that would
 /// go on is stopped, so that no definition and no query can hang the world.
-pub const MAX_MILLION_STEPS: u32 = 400;
+pub const MAX_MILLION_STEPS: u32 = 100;
 /// Largest file, in pages of 1 KiB.
 const MAX_PAGES: u32 = 8 * 1024 * 1024;
 
