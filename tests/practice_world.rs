@@ -500,7 +500,11 @@ fn one_effect_an_id_unless_it_is_switched_off() {
         ..Faults::none()
     });
     careless.world.effect(&request);
-    careless.world.effect(&request);
+    let Effect::Applied(second) = careless.world.effect(&request).value else {
+        panic!("not applied");
+    };
+    assert_ne!(second.reference, first.reference);
+    careless.end_of(&request.job, &second);
     assert_eq!(careless.count("select count(*) from effects"), 2);
     assert!(!careless.world.info().one_effect_per_id["stage"]);
     let seen = careless

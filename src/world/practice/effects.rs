@@ -56,15 +56,42 @@ pub(super) fn existing(
     .collect()
 }
 
-/// The reference of a stored job.
-pub(super) fn reference(action: Action, no: i64) -> String {
-    format!("{}-{no}", tables(action).2)
+/// The reference of the `place`th effect (from 1) under an operation id. It comes from the id and not
+/// from the order of arrival, so that it is the same however threads take turns.
+pub(super) fn reference(action: Action, operation_id: &str, place: usize) -> String {
+    let side = tables(action).2;
+    if place <= 1 {
+        format!("{side}-{operation_id}")
+    } else {
+        format!("{side}-{operation_id}.{place}")
+    }
+}
+
+/// The number of the stored job behind a reference.
+pub(super) fn referred(
+    conn: &Connection,
+    action: Action,
+    reference: &str,
+) -> rusqlite::Result<Option<i64>> {
+    let name = reference
+        .strip_prefix(tables(action).2)
+        .and_then(|rest| rest.strip_prefix('-'))
+        .unwrap_or_default();
+    let (operation_id, place) = match name.rsplit_once('.') {
+        Some((id, place)) => (id, place.parse().unwrap_or(0usize)),
+        None => (name, 1),
+    };
+    let all = existing(conn, action, operation_id)?;
+    Ok(place
+        .checked_sub(1)
+        .and_then(|index| all.get(index))
+        .map(|(no, ..)| *no))
 }
 
 /// Stores a staging job and runs its drill. Its result is there at once, but is shown only when the
 /// run's virtual time is over.
 pub(super) fn stage(conn: &Connection, order: &Order<'_>) -> rusqlite::Result<EffectRef> {
-    let no = store(conn, order)?;
+    let (no, reference) = store(conn, order)?;
     let key = order.request.operation_id.as_str();
     let minutes = order.chance.between(3, 12, &["minutes", key]);
     let seconds = order.chance.between(0, 59, &["seconds", key]);
@@ -95,7 +122,7 @@ pub(super) fn stage(conn: &Connection, order: &Order<'_>) -> rusqlite::Result<Ef
     };
     record(conn, order, no, finishes, &outcome.0, outcome.1)?;
     Ok(EffectRef {
-        reference: reference(Action::Stage, no),
+        reference,
         config_digest: order.request.config_digest.clone(),
         observed: format!(
             "the drill for {} runs until {finishes}",
@@ -126,7 +153,7 @@ pub(super) fn cut_over(
             seen.why
         )));
     }
-    let no = store(conn, order)?;
+    let (no, reference) = store(conn, order)?;
     record(conn, order, no, order.at, &seen, FailureClass::Job)?;
     conn.execute(
         "update legacy_jobs set disabled_at_ms = ?1, disabled_by = ?2 where job = ?3 and disabled_by is null",
@@ -134,7 +161,7 @@ pub(super) fn cut_over(
     )?;
     let told = seen.log.lines().last().unwrap_or("").to_owned();
     Ok(Ok(EffectRef {
-        reference: reference(Action::CutOver, no),
+        reference,
         config_digest: order.request.config_digest.clone(),
         observed: format!("the old job is switched off; first production run: {told}"),
     }))
@@ -194,7 +221,8 @@ fn fault(order: &Order<'_>, finishes: TimeMs) -> Option<(FailureClass, String)> 
     })
 }
 
-fn store(conn: &Connection, order: &Order<'_>) -> rusqlite::Result<i64> {
+/// Stores the job and counts the effect; gives its number and reference.
+fn store(conn: &Connection, order: &Order<'_>) -> rusqlite::Result<(i64, String)> {
     let (jobs, ..) = tables(order.request.action);
     let request = order.request;
     conn.execute(
@@ -212,6 +240,9 @@ fn store(conn: &Connection, order: &Order<'_>) -> rusqlite::Result<i64> {
         ],
     )?;
     let no = conn.last_insert_rowid();
+    let operation_id = request.operation_id.as_str();
+    let place = existing(conn, request.action, operation_id)?.len();
+    let reference = reference(request.action, operation_id, place);
     conn.execute(
         "insert into effects (operation_id, action, job, reference, at_ms, wall_ms, process) \
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -219,14 +250,14 @@ fn store(conn: &Connection, order: &Order<'_>) -> rusqlite::Result<i64> {
             request.operation_id.as_str(),
             request.action.word(),
             request.job.as_str(),
-            reference(request.action, no),
+            reference,
             order.at.0,
             // Only for people who look at the file: nothing is decided by the machine's clock.
             jiff::Timestamp::now().as_millisecond(),
             std::process::id()
         ],
     )?;
-    Ok(no)
+    Ok((no, reference))
 }
 
 fn record(

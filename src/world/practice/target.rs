@@ -143,7 +143,7 @@ impl PracticeWorld {
     ) -> rusqlite::Result<Effect> {
         let known = effects::existing(conn, request.action, request.operation_id.as_str())?;
         match known.first() {
-            Some((no, job, digest)) if self.settings.faults.dedup => {
+            Some((_, job, digest)) if self.settings.faults.dedup => {
                 if *job != request.job.as_str() {
                     return Ok(refused(format!(
                         "operation {} is {job}'s",
@@ -151,7 +151,7 @@ impl PracticeWorld {
                     )));
                 }
                 Ok(Effect::Applied(EffectRef {
-                    reference: effects::reference(request.action, *no),
+                    reference: effects::reference(request.action, request.operation_id.as_str(), 1),
                     config_digest: Digest(digest.clone()),
                     observed: "known already under this id".to_owned(),
                 }))
@@ -315,8 +315,8 @@ fn find(
     let known = effects::existing(conn, action, operation_id.as_str())?;
     Ok(match known.as_slice() {
         [] => Lookup::Absent,
-        [(no, owner, digest)] if owner == job.as_str() => Lookup::Found(EffectRef {
-            reference: effects::reference(action, *no),
+        [(_, owner, digest)] if owner == job.as_str() => Lookup::Found(EffectRef {
+            reference: effects::reference(action, operation_id.as_str(), 1),
             config_digest: Digest(digest.clone()),
             observed: String::new(),
         }),
@@ -344,10 +344,8 @@ fn run_state(
             staged.reference
         ))
     };
-    let no: i64 = staged
-        .reference
-        .strip_prefix("stg-")
-        .and_then(|no| no.parse().ok())
+    let no = effects::referred(conn, Action::Stage, &staged.reference)
+        .map_err(sqlite_failed("run state"))?
         .ok_or_else(unknown)?;
     let found = conn
         .query_row(
