@@ -1061,3 +1061,83 @@ fn a_half_built_file_is_built_again() {
         error.what
     );
 }
+
+/// Where the child of the next test finds its world; the child is this very test program.
+const CHILD: &str = "PRACTICE_CHILD_WORLD";
+
+#[test]
+fn child_that_is_killed() {
+    let Ok(path) = std::env::var(CHILD) else {
+        return;
+    };
+    let world = PracticeWorld::open(calm(Path::new(&path))).unwrap();
+    for n in 0..100_000 {
+        world.effect(&numbered(n));
+    }
+}
+
+fn numbered(n: u32) -> EffectRequest {
+    let definition = careful("stg_stores", &[]);
+    EffectRequest {
+        operation_id: OperationId(format!("op-{n}")),
+        action: if n % 2 == 0 {
+            Action::Stage
+        } else {
+            Action::CutOver
+        },
+        job: definition.id.clone(),
+        config: definition.render().unwrap(),
+        config_digest: Digest("d".repeat(64)),
+        upstream: Vec::new(),
+        at: START,
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_whole_effects_and_resending_adds_none() {
+    let practice = Practice::new(Faults::none());
+    let path = practice.dir.path().join("w.db");
+    for wait_ms in [150, 230, 310] {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child_that_is_killed"])
+            .env(CHILD, &path)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let before = practice.count("select count(*) from effects");
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while practice.count("select count(*) from effects") <= before
+            && std::time::Instant::now() < end
+        {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let done = practice.count("select count(*) from effects");
+    assert!(done > 3, "{done}");
+    let world = PracticeWorld::open(calm(&path)).unwrap();
+    for n in 0..u32::try_from(done).unwrap() {
+        let request = numbered(n);
+        let found = world
+            .look_up(request.action, &request.operation_id, &request.job)
+            .value;
+        assert!(matches!(found, Lookup::Found(_)), "{n}: {found:?}");
+        world.effect(&request);
+    }
+    assert_eq!(practice.count("select count(*) from effects"), done);
+    for (jobs, runs) in [
+        ("staging_jobs", "staging_runs"),
+        ("production_jobs", "production_runs"),
+    ] {
+        let without =
+            format!("select count(*) from {jobs} where no not in (select no from {runs})");
+        assert_eq!(practice.count(&without), 0);
+    }
+    let check: String = practice
+        .file()
+        .query_row("pragma integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(check, "ok");
+}
