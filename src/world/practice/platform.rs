@@ -57,6 +57,10 @@ const DATABASES: &[&str] = &["warehouse", "crm-replica"];
 
 /// The path that a command gets when its environment sets none.
 pub const DEFAULT_PATH: &str = "/usr/bin:/bin";
+/// The same on the old hosts, where the account's profile sets it.
+const OLD_DEFAULT_PATH: &str = "/opt/etl/bin:/usr/bin:/bin";
+/// What only the old hosts' installed agents understand: file transfers from the mainframe.
+const AGENT_PROGRAMS: &[&str] = &["GET", "PUT"];
 
 /// Runs a job's SQL; gives a line for the log, or why it failed.
 pub type RunSql<'a> = dyn FnMut(&BTreeSet<String>) -> Result<String, String> + 'a;
@@ -116,10 +120,14 @@ impl Platform<'_> {
         let (folders, name) = match word.rsplit_once('/') {
             Some((folder, name)) => (absolute(call.folder, folder), name),
             None => (
-                call.environment
-                    .get("PATH")
-                    .cloned()
-                    .unwrap_or_else(|| DEFAULT_PATH.to_owned()),
+                call.environment.get("PATH").cloned().unwrap_or_else(|| {
+                    let path = if self.old {
+                        OLD_DEFAULT_PATH
+                    } else {
+                        DEFAULT_PATH
+                    };
+                    path.to_owned()
+                }),
                 word,
             ),
         };
@@ -128,7 +136,7 @@ impl Platform<'_> {
             "/usr/bin" | "/bin" => SYSTEM_PROGRAMS.contains(&name),
             _ => false,
         });
-        if found {
+        if found || (self.old && AGENT_PROGRAMS.contains(&word)) {
             Ok(name.to_owned())
         } else {
             Err((127, format!("sh: {word}: command not found")))

@@ -108,6 +108,9 @@ fn what_only_the_old_hosts_have() {
         run_on(false, "cd /home/etl/etl && run-sql jobs/a.sql", &[PATH]).status,
         Ok(1)
     );
+    let get = "GET 'FIN.NIGHT.GL(0)' /srv/etl/in";
+    assert_eq!(run_on(true, get, &[]).tasks, 1);
+    assert_eq!(run_on(false, get, &[PATH]).status, Ok(127));
     let ssh = "ssh -i /home/oozie/.ssh/k etl@files.example push-manifest";
     assert_eq!(run_on(true, ssh, &[PATH]).status, Ok(0));
     assert_eq!(run_on(false, ssh, &[PATH]).status, Ok(255));
