@@ -3,11 +3,21 @@
 //! A checker is given a job, a config and ports that only read; it returns a verdict with its raw
 //! numbers and the exact queries it ran. No worker can write here.
 
+pub mod canonical;
 pub mod checksum;
+pub mod checksum_numbers;
+pub mod checksum_sql;
 pub mod command;
+pub mod diagnosis;
+pub mod http_status;
+pub mod params;
 pub mod row_count;
 pub mod run_log;
 pub mod schedule;
+pub mod schedule_diff;
+pub mod warehouse;
+
+pub use crate::world::sqlite_functions::register_sqlite_functions;
 
 use crate::contract::Clause;
 use crate::model::{Digest, JobId, TimeMs, Verdict};

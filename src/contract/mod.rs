@@ -4,5 +4,8 @@ pub mod parse;
 pub mod types;
 pub mod workdays;
 
-pub use parse::{GoalError, parse_goal};
+pub use parse::{
+    GoalError, Problem, absolute_overrides, apply_overrides, parse_goal, parse_goal_bytes,
+    read_goal_file,
+};
 pub use types::*;

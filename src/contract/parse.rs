@@ -1,48 +1,168 @@
 //! Goal file to [`Goal`], with errors that point at line and column.
+//!
+//! All problems of a file are collected (up to [`MAX_PROBLEMS`]), so that a person mends it once. What is
+//! ambiguous but lawful becomes a question, asked once at adoption; what is accepted although nothing acts
+//! on it yet becomes a note.
 
-use super::types::Goal;
+mod canonical;
+mod clauses;
+mod free;
+mod overrides;
+mod problem;
+mod section;
+mod sections;
+mod units;
+mod world;
+
+pub use canonical::{contract_digest, contract_json};
+pub use free::is_secret_key;
+pub use overrides::{absolute_overrides, apply_overrides};
+pub use problem::{GoalError, MAX_PROBLEMS, Problem};
+pub use units::parse_duration_ms;
+
+use super::types::{Contract, Goal};
+use crate::model::Digest;
+use section::{Context, Section};
+use std::io::Read as _;
 use std::path::Path;
-use thiserror::Error;
+use toml_edit::Document;
 
-/// What is wrong with a goal file, ready for a person.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{}", self.render())]
-pub struct GoalError {
-    /// One entry per problem, in the file's order; at most 20.
-    pub problems: Vec<Problem>,
-}
+/// Largest goal file, in bytes.
+pub const MAX_GOAL_BYTES: usize = 1024 * 1024;
 
-/// One problem.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Line, from 1; 0 when the file as a whole is meant.
-    pub line: usize,
-    /// Column, from 1.
-    pub column: usize,
-    /// What was found and what was expected.
-    pub message: String,
-    /// What to do, when there is something to say.
-    pub hint: Option<String>,
-}
-
-impl GoalError {
-    fn render(&self) -> String {
-        let mut out = String::new();
-        for problem in &self.problems {
-            out.push_str(&format!(
-                "{}:{}: {}\n",
-                problem.line, problem.column, problem.message
-            ));
-        }
-        out
+/// Parses and validates a goal file's text. Relative paths of the file start at `base_dir`.
+///
+/// # Errors
+/// All problems found, with line, column and what was expected; a text above [`MAX_GOAL_BYTES`] is
+/// refused before it is parsed.
+pub fn parse_goal(text: &str, base_dir: &Path) -> Result<Goal, GoalError> {
+    if text.len() > MAX_GOAL_BYTES {
+        return Err(too_large(text.len() as u64));
+    }
+    if let Some(offset) = text.find('\0') {
+        return Err(GoalError::at(
+            text,
+            offset,
+            "a NUL byte: this is not a text file".to_owned(),
+            None,
+        ));
+    }
+    let document = Document::parse(text).map_err(|error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        GoalError::at(text, offset, problem::syntax_message(&error), None)
+    })?;
+    let context = Context::new(text);
+    let goal = read_goal(&context, document.as_table(), base_dir);
+    let problems = context.into_problems();
+    if problems.is_empty() {
+        Ok(goal)
+    } else {
+        Err(GoalError { problems })
     }
 }
 
-/// Parses and validates a goal file's text.
+/// [`parse_goal`] for bytes of unknown encoding.
 ///
 /// # Errors
-/// All problems found, with line, column and what was expected.
-pub fn parse_goal(text: &str, base_dir: &Path) -> Result<Goal, GoalError> {
-    let _ = (text, base_dir);
-    Err(GoalError { problems: vec![] })
+/// As [`parse_goal`], and for bytes that are not UTF-8, at the first of them.
+pub fn parse_goal_bytes(bytes: &[u8], base_dir: &Path) -> Result<Goal, GoalError> {
+    if bytes.len() > MAX_GOAL_BYTES {
+        return Err(too_large(bytes.len() as u64));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => parse_goal(text, base_dir),
+        Err(error) => {
+            let good = bytes.get(..error.valid_up_to()).unwrap_or(&[]);
+            let text = String::from_utf8_lossy(good);
+            Err(GoalError::at(
+                &text,
+                good.len(),
+                "bytes that are not UTF-8; a goal file is UTF-8 text".to_owned(),
+                None,
+            ))
+        }
+    }
+}
+
+/// Reads a goal file, never more than [`MAX_GOAL_BYTES`] and one byte of it. Returns the goal and the
+/// file's text.
+///
+/// # Errors
+/// As [`parse_goal_bytes`], and when the file cannot be read. The error comes with the text read so far,
+/// for [`GoalError::report`].
+pub fn read_goal_file(path: &Path) -> Result<(Goal, String), (GoalError, String)> {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| {
+        let size = file.metadata().map_or(0, |meta| meta.len());
+        file.take(MAX_GOAL_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)?;
+        Ok(size)
+    });
+    match read {
+        Err(error) => Err((
+            GoalError::whole(format!("cannot be read: {error}"), None),
+            String::new(),
+        )),
+        Ok(size) if bytes.len() > MAX_GOAL_BYTES => {
+            Err((too_large(size.max(bytes.len() as u64)), String::new()))
+        }
+        Ok(_) => {
+            let base_dir = match path.parent() {
+                Some(dir) if !dir.as_os_str().is_empty() => dir,
+                _ => Path::new("."),
+            };
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            match parse_goal_bytes(&bytes, base_dir) {
+                Ok(goal) => Ok((goal, text)),
+                Err(error) => Err((error, text)),
+            }
+        }
+    }
+}
+
+fn too_large(bytes: u64) -> GoalError {
+    GoalError::whole(
+        format!("{bytes} bytes; a goal file has at most {MAX_GOAL_BYTES}"),
+        Some("Is this the right file?".to_owned()),
+    )
+}
+
+/// Reads every section; problems end up in the context, and the goal is only used when there are none.
+fn read_goal(context: &Context<'_>, root: &toml_edit::Table, base_dir: &Path) -> Goal {
+    let top = Section::root(context, root);
+    let head = sections::head(&top);
+    let mut contract = Contract {
+        id: head.id,
+        objective: head.objective,
+        owner: head.owner,
+        deadline: head.deadline,
+        workdays: head.workdays,
+        jobs: sections::jobs(&top),
+        accept: clauses::accept(&top),
+        approval: sections::approval(&top),
+        soak: sections::soak(&top),
+        budgets: sections::budgets(&top),
+        limits: sections::limits(&top),
+        spin: sections::spin(&top),
+        heartbeat: sections::heartbeat(&top),
+        world: world::world(&top),
+        digest: Digest(String::new()),
+    };
+    let strategies = clauses::strategies(&top);
+    top.refuse_unknown();
+    if contract.deadline.is_none() {
+        context.question(
+            "The goal has no deadline: nothing will warn that it is late. Is that meant?"
+                .to_owned(),
+        );
+    }
+    contract.digest = contract_digest(&contract);
+    let (questions, notes) = context.take_remarks();
+    Goal {
+        contract,
+        strategies,
+        base_dir: base_dir.to_owned(),
+        questions,
+        notes,
+    }
 }

@@ -4,6 +4,9 @@ pub mod command;
 pub mod open;
 pub mod ports;
 pub mod practice;
+pub mod process;
+pub mod sqlite_functions;
+pub mod strict_json;
 
 pub use open::{OpenError, open_world};
 pub use ports::World;

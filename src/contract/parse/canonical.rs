@@ -1,0 +1,104 @@
+//! The contract's canonical form: what its digest covers.
+
+use crate::contract::types::{Contract, Soak};
+use crate::model::{Account, Digest, digest_json};
+use serde_json::{Map, Value as Json, json};
+
+/// Digest of the contract's canonical form. Comments, formatting, key order and equal spellings of one
+/// value (`15m`, `900s`) do not change it; strategies are not part of it.
+pub fn contract_digest(contract: &Contract) -> Digest {
+    digest_json(&contract_json(contract))
+}
+
+/// The contract's canonical form: every value, defaults filled in, times in milliseconds.
+pub fn contract_json(contract: &Contract) -> Json {
+    json!({
+        "id": contract.id,
+        "objective": contract.objective,
+        "owner": contract.owner,
+        "deadline_ms": contract.deadline,
+        "workdays": {
+            "zone": contract.workdays.zone,
+            "days": contract.workdays.days,
+            "from_minute": contract.workdays.from_minute,
+            "to_minute": contract.workdays.to_minute,
+        },
+        "jobs": {
+            "file": contract.jobs.file,
+            "depends_on_source": contract.jobs.depends_on_source,
+            "high_risk": contract.jobs.high_risk,
+        },
+        "accept": contract.accept.iter().map(|clause| json!({
+            "id": clause.id,
+            "check": clause.check,
+            "applies_to": clause.applies_to,
+            "params": clause.params,
+        })).collect::<Vec<_>>(),
+        "approval": {
+            "required": contract.approval.required,
+            "by": contract.approval.by,
+            "minutes_each": contract.approval.minutes_each,
+            "expires_after_ms": contract.approval.expires_after_ms,
+        },
+        "soak": match contract.soak {
+            None => Json::Null,
+            Some(Soak::Runs(runs)) => json!({ "runs": runs }),
+            Some(Soak::Time(ms)) => json!({ "ms": ms }),
+        },
+        "budgets": budgets(contract),
+        "limits": {
+            "staging_tries": contract.limits.staging_tries,
+            "repair_rounds": contract.limits.repair_rounds,
+            "concurrent_jobs": contract.limits.concurrent_jobs,
+        },
+        "spin": {
+            "same_check_failures": contract.spin.same_check_failures,
+            "same_change": contract.spin.same_change,
+            "rounds_without_pass": contract.spin.rounds_without_pass,
+            "tokens_without_pass": contract.spin.tokens_without_pass,
+        },
+        "heartbeat": {
+            "every_ms": contract.heartbeat.every_ms,
+            "wake_on": contract.heartbeat.wake_on,
+        },
+        "world": contract.world.ports,
+    })
+}
+
+fn budgets(contract: &Contract) -> Json {
+    let mut total = Map::new();
+    for (name, budget) in &contract.budgets.total {
+        total.insert(name.clone(), json!(budget.limit));
+    }
+    let mut per_day = Map::new();
+    for (name, budget) in &contract.budgets.per_day {
+        per_day.insert(name.clone(), json!(budget.limit));
+    }
+    json!({
+        "total": total,
+        "per_day": per_day,
+        "handoff_at_percent": contract.budgets.handoff_at_percent,
+    })
+}
+
+impl Contract {
+    /// The contract with `@me` replaced by the account that adopts it. The digest stays: it covers what
+    /// the owner wrote.
+    #[must_use]
+    pub fn resolve_me(mut self, me: &Account) -> Self {
+        let resolve = |account: &mut Account| {
+            if account.0 == "@me" {
+                *account = me.clone();
+            }
+        };
+        resolve(&mut self.owner);
+        self.approval.by.iter_mut().for_each(resolve);
+        let mut seen = Vec::new();
+        self.approval.by.retain(|account| {
+            let new = !seen.contains(account);
+            seen.push(account.clone());
+            new
+        });
+        self
+    }
+}

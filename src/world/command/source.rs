@@ -1,0 +1,205 @@
+//! The old scheduler as an executable.
+
+use super::call::{Adapter, CallFailure};
+use super::cron::{self, CronSchedule};
+use crate::model::JobId;
+use crate::world::ports::{FiringQuestion, FiringTimes, PortError, Source, SourceJob, Timed};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Most jobs of one source.
+const MAX_JOBS: usize = 50_000;
+/// Longest job id, in bytes.
+const MAX_ID_BYTES: usize = 200;
+const HOLD_KINDS: [&str; 2] = ["retire", "impossible"];
+
+/// A source adapter.
+pub struct CommandSource {
+    adapter: Adapter,
+    /// What the last list said about schedules; `None` before the first.
+    schedules: Mutex<Option<Schedules>>,
+}
+
+#[derive(Clone, Default)]
+struct Schedules {
+    by_job: BTreeMap<JobId, Option<CronSchedule>>,
+    adapter_answers: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ListReply {
+    jobs: Vec<ListedJob>,
+    /// Whether the adapter answers `firing_times` itself.
+    #[serde(default)]
+    answers_firing_times: bool,
+    /// What became of each line or entry the adapter read.
+    #[serde(default)]
+    accounting: Option<Accounting>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ListedJob {
+    #[serde(flatten)]
+    job: SourceJob,
+    #[serde(default)]
+    schedule: Option<CronSchedule>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Accounting {
+    lines: u64,
+    kinds: BTreeMap<String, u64>,
+}
+
+impl CommandSource {
+    /// A source that asks this adapter.
+    pub fn new(adapter: Adapter) -> Self {
+        Self {
+            adapter,
+            schedules: Mutex::new(None),
+        }
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, Option<Schedules>> {
+        // What is remembered is replaced as a whole, so a panic elsewhere leaves it whole too.
+        self.schedules
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fetch(&self) -> Result<Vec<SourceJob>, CallFailure> {
+        let reply: ListReply = self.adapter.call("list", &json!({}))?;
+        self.judge(&reply)
+            .map_err(|why| self.adapter.implausible("list", &why))?;
+        let mut schedules = Schedules {
+            adapter_answers: reply.answers_firing_times,
+            ..Schedules::default()
+        };
+        let mut jobs = Vec::with_capacity(reply.jobs.len());
+        for listed in reply.jobs {
+            let id = listed.job.id.clone();
+            schedules.by_job.insert(id, listed.schedule);
+            jobs.push(listed.job);
+        }
+        *self.remembered() = Some(schedules);
+        Ok(jobs)
+    }
+
+    /// Whether a list can be what it says it is.
+    fn judge(&self, reply: &ListReply) -> Result<(), String> {
+        if reply.jobs.len() > MAX_JOBS {
+            return Err(format!("{} jobs; at most {MAX_JOBS}", reply.jobs.len()));
+        }
+        let mut seen = BTreeMap::new();
+        for (index, listed) in reply.jobs.iter().enumerate() {
+            let job = &listed.job;
+            judge_id(job.id.as_str()).map_err(|why| format!("job {}: {why}", index + 1))?;
+            if seen.insert(&job.id, ()).is_some() {
+                return Err(format!("two jobs have the id {}", job.id));
+            }
+            if let Some(hold) = &job.hold
+                && !HOLD_KINDS.contains(&hold.kind.as_str())
+            {
+                return Err(format!(
+                    "job {}: the hold's kind is \"{}\"; expected retire or impossible",
+                    job.id, hold.kind
+                ));
+            }
+        }
+        if let Some(accounting) = &reply.accounting {
+            let told: u64 = accounting.kinds.values().sum();
+            if told != accounting.lines {
+                return Err(format!(
+                    "{} lines were read and {told} are accounted for",
+                    accounting.lines
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn schedules(&self) -> Result<Schedules, CallFailure> {
+        if let Some(schedules) = self.remembered().clone() {
+            return Ok(schedules);
+        }
+        self.fetch()?;
+        Ok(self.remembered().clone().unwrap_or_default())
+    }
+}
+
+/// Ids become arguments of commands and parts of file names.
+fn judge_id(id: &str) -> Result<(), String> {
+    let good = id.len() <= MAX_ID_BYTES
+        && id.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:@+".contains(&byte));
+    if good {
+        Ok(())
+    } else {
+        let shown: String = id.chars().take(60).collect();
+        Err(format!(
+            "\"{shown}\" is no id; expected 1 to {MAX_ID_BYTES} of letters, digits and -_.:@+, beginning \
+             with a letter or digit"
+        ))
+    }
+}
+
+impl Source for CommandSource {
+    fn list(&self) -> Result<Timed<Vec<SourceJob>>, PortError> {
+        Ok(Timed::now(self.fetch()?))
+    }
+
+    fn firing_times(
+        &self,
+        job: &JobId,
+        question: &FiringQuestion,
+    ) -> Result<Timed<FiringTimes>, PortError> {
+        let schedules = self.schedules()?;
+        if schedules.adapter_answers {
+            let params = json!({"job": job, "starts": question.starts, "count": question.count});
+            let times: FiringTimes = self.adapter.call("firing_times", &params)?;
+            judge_times(&times, question)
+                .map_err(|why| self.adapter.implausible("firing_times", &why))?;
+            return Ok(Timed::now(times));
+        }
+        match schedules.by_job.get(job) {
+            None => Err(PortError::job(format!("the source has no job {job}"))),
+            Some(None) => Err(PortError::job(format!(
+                "the source names no schedule for {job}"
+            ))),
+            Some(Some(schedule)) => cron::firing_times(schedule, question)
+                .map(Timed::now)
+                .map_err(PortError::job),
+        }
+    }
+}
+
+/// Whether firing times answer the question: one window a start, ascending, after the start, not too many.
+pub(super) fn judge_times(times: &FiringTimes, question: &FiringQuestion) -> Result<(), String> {
+    if times.windows.len() != question.starts.len() {
+        return Err(format!(
+            "{} windows for {} starts",
+            times.windows.len(),
+            question.starts.len()
+        ));
+    }
+    for (window, start) in times.windows.iter().zip(&question.starts) {
+        if window.len() > question.count {
+            return Err(format!(
+                "{} instants; {} were asked",
+                window.len(),
+                question.count
+            ));
+        }
+        if window.first().is_some_and(|first| first <= start) {
+            return Err("an instant that is not after its start".to_owned());
+        }
+        if !window.is_sorted_by(|a, b| a < b) {
+            return Err("instants that do not ascend".to_owned());
+        }
+    }
+    Ok(())
+}
