@@ -242,6 +242,8 @@ pub struct JobFacts {
     pub open_check: Option<OpenCheck>,
     /// Its request.
     pub approval: Option<ApprovalFacts>,
+    /// Requests so far.
+    pub requests: u32,
     /// What it waits for.
     pub wait: Option<WaitFacts>,
     /// Queries spent so far.
@@ -308,6 +310,7 @@ impl JobFacts {
             evidence: BTreeMap::new(),
             open_check: None,
             approval: None,
+            requests: 0,
             wait: None,
             queries: 0,
             last_progress: entry.at,
@@ -377,6 +380,8 @@ impl JobFacts {
                 self.last_progress = entry.at;
             }
             Event::JobRetried {} => {
+                // An operator who asks for a try overrules what the source holds against it.
+                self.hold = None;
                 self.strategy = None;
                 self.attempt_open = false;
                 self.repair_rounds = 0;
