@@ -42,7 +42,7 @@ fn run() -> serde_json::Value {
 #[test]
 fn a_verdict_comes_with_its_numbers() {
     let script = r#"read -r request
-case "$request" in *'"call":"check"'*'"limit":3'*) ;; *) exit 9;; esac
+case "$request" in *'"call":"check"'*'"at":1709251200000'*'"limit":3'*) ;; *) exit 9;; esac
 printf '{"verdict":"fail","summary":"%s is late","numbers":{"minutes":5}}' "$1""#;
     let evidence = judge(script, run()).unwrap();
     assert_eq!(evidence.verdict, Verdict::Fail);

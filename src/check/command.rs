@@ -83,7 +83,8 @@ struct Request<'a> {
     config: &'a str,
     staged: &'a crate::world::ports::EffectRef,
     side: &'static str,
-    at: String,
+    /// Unix milliseconds, as in all requests to adapters.
+    at: crate::model::TimeMs,
     params: &'a Map<String, Value>,
 }
 
@@ -171,7 +172,7 @@ fn spec(input: &CheckInput<'_>, settings: &Settings) -> Result<ProcessSpec, Port
         config: input.config,
         staged: input.staged,
         side: input.side.word(),
-        at: input.at.to_string(),
+        at: input.at,
         params: &input.clause.params,
     };
     let stdin = serde_json::to_vec(&request)
