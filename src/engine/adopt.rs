@@ -49,7 +49,11 @@ pub struct Adoption<'a> {
 ///
 /// # Errors
 /// When the ledger has another contract under this id, or cannot be written.
-pub fn adopt(ledger: &mut Ledger, adoption: &Adoption<'_>, now: TimeMs) -> Result<ContractVersion, AdoptError> {
+pub fn adopt(
+    ledger: &mut Ledger,
+    adoption: &Adoption<'_>,
+    now: TimeMs,
+) -> Result<ContractVersion, AdoptError> {
     let contract = &adoption.goal.contract;
     if let Some(row) = ledger.read().contract(&contract.id)? {
         if row.digest == contract.digest {
@@ -92,22 +96,40 @@ pub fn adopt(ledger: &mut Ledger, adoption: &Adoption<'_>, now: TimeMs) -> Resul
 ///
 /// # Errors
 /// When the list has no jobs, too many, or one id twice; nothing is written then.
-pub fn list_jobs(ledger: &mut Ledger, goal: &Goal, jobs: &[SourceJob], now: TimeMs) -> Result<(), AdoptError> {
+pub fn list_jobs(
+    ledger: &mut Ledger,
+    goal: &Goal,
+    jobs: &[SourceJob],
+    now: TimeMs,
+) -> Result<(), AdoptError> {
     let id = &goal.contract.id;
-    let listed = ledger.read().goals()?.into_iter().any(|row| row.goal == *id && row.jobs_listed.is_some());
+    let listed = ledger
+        .read()
+        .goals()?
+        .into_iter()
+        .any(|row| row.goal == *id && row.jobs_listed.is_some());
     if listed {
         return Ok(());
     }
     check_list(jobs)?;
-    let known: BTreeSet<JobId> =
-        ledger.read().all_facts(id)?.into_iter().map(|facts| facts.id).collect();
-    let all: Vec<(usize, &SourceJob)> =
-        jobs.iter().enumerate().filter(|(_, job)| !known.contains(&job.id)).collect();
+    let known: BTreeSet<JobId> = ledger
+        .read()
+        .all_facts(id)?
+        .into_iter()
+        .map(|facts| facts.id)
+        .collect();
+    let all: Vec<(usize, &SourceJob)> = jobs
+        .iter()
+        .enumerate()
+        .filter(|(_, job)| !known.contains(&job.id))
+        .collect();
     for part in all.chunks(JOBS_A_COMMIT) {
         let mut batch = Batch::default();
         for (position, job) in part {
             let definition = batch.blob(job.definition.as_bytes());
-            batch.entries.push(job_entry(goal, *position, job, definition, now));
+            batch
+                .entries
+                .push(job_entry(goal, *position, job, definition, now));
         }
         ledger.append(&batch)?;
     }
@@ -118,7 +140,9 @@ pub fn list_jobs(ledger: &mut Ledger, goal: &Goal, jobs: &[SourceJob], now: Time
             job: None,
             attempt: None,
             actor: Actor::Engine,
-            event: Event::GoalListed { jobs: jobs.len() as u64 },
+            event: Event::GoalListed {
+                jobs: jobs.len() as u64,
+            },
         }],
         blobs: Vec::new(),
     };
@@ -131,16 +155,26 @@ fn check_list(jobs: &[SourceJob]) -> Result<(), AdoptError> {
         return Err(AdoptError::Refused("the source lists no jobs".to_owned()));
     }
     if jobs.len() > MAX_JOBS {
-        return Err(AdoptError::Refused(format!("the source lists {} jobs; at most {MAX_JOBS} fit", jobs.len())));
+        return Err(AdoptError::Refused(format!(
+            "the source lists {} jobs; at most {MAX_JOBS} fit",
+            jobs.len()
+        )));
     }
     let mut seen = BTreeSet::new();
     for job in jobs {
         if !seen.insert(&job.id) {
-            return Err(AdoptError::Refused(format!("the source lists job {} twice", job.id)));
+            return Err(AdoptError::Refused(format!(
+                "the source lists job {} twice",
+                job.id
+            )));
         }
         let sound = !job.id.0.is_empty()
             && job.id.0.len() <= 200
-            && job.id.0.chars().all(|c| !c.is_control() && !c.is_whitespace());
+            && job
+                .id
+                .0
+                .chars()
+                .all(|c| !c.is_control() && !c.is_whitespace());
         if !sound {
             return Err(AdoptError::Refused(format!(
                 "the source lists a job with the id {:?}; ids have 1 to 200 characters and no spaces",
@@ -178,8 +212,14 @@ fn job_entry(
             depends_on: job.depends_on.clone(),
             origin: job.origin.clone(),
             definition,
-            output: job.output.as_ref().and_then(|output| serde_json::to_value(output).ok()),
-            hold: job.hold.as_ref().and_then(|hold| serde_json::to_value(hold).ok()),
+            output: job
+                .output
+                .as_ref()
+                .and_then(|output| serde_json::to_value(output).ok()),
+            hold: job
+                .hold
+                .as_ref()
+                .and_then(|hold| serde_json::to_value(hold).ok()),
             high_risk: goal.contract.jobs.is_high_risk(job.id.as_str()),
             clauses,
         },

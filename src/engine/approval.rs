@@ -50,11 +50,19 @@ pub fn bundle(
         "lineage": lineage_digest(lineage),
         "checkers": digest_json(&Value::Array(checkers)),
     });
-    Bundle { digest: digest_json(&parts), parts }
+    Bundle {
+        digest: digest_json(&parts),
+        parts,
+    }
 }
 
 /// Id of the `count`-th request of a job.
 pub fn approval_id(job: &JobFacts, digest: &Digest, count: u64) -> ApprovalId {
-    let id = digest_parts([job.goal.as_str(), job.id.as_str(), digest.as_str(), &count.to_string()]);
+    let id = digest_parts([
+        job.goal.as_str(),
+        job.id.as_str(),
+        digest.as_str(),
+        &count.to_string(),
+    ]);
     ApprovalId(format!("a-{}", id.short()))
 }

@@ -5,7 +5,9 @@ use crate::contract::{Clause, Strategy};
 use crate::model::{Action, JobId, OperationId, TimeMs, Verdict};
 use crate::worker::{PrepareFailure, PrepareReply, PrepareRequest};
 use crate::world::World;
-use crate::world::ports::{Effect, EffectRef, EffectRequest, Lookup, Output, PortError, RunState, Side, Timed};
+use crate::world::ports::{
+    Effect, EffectRef, EffectRequest, Lookup, Output, PortError, RunState, Side, Timed,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -121,16 +123,19 @@ pub fn perform(call: &Call, context: &Context) -> Timed<Reply> {
             took_ms: context.worker_ms,
         },
         Call::Effect(request) => map(world.target.effect(request), Reply::Effect),
-        Call::LookUp { action, operation, job } => {
-            map(world.target.look_up(*action, operation, job), Reply::LookUp)
-        }
-        Call::RunState { job, staged, at, .. } => {
-            map_result(world.target.run_state(job, staged, *at), Reply::RunState)
-        }
+        Call::LookUp {
+            action,
+            operation,
+            job,
+        } => map(world.target.look_up(*action, operation, job), Reply::LookUp),
+        Call::RunState {
+            job, staged, at, ..
+        } => map_result(world.target.run_state(job, staged, *at), Reply::RunState),
         Call::Check(call) => map_result(judge(call, context), Reply::Checked),
-        Call::Consequences { job, config, at } => {
-            map_result(world.target.consequences(job, config, *at), Reply::Consequences)
-        }
+        Call::Consequences { job, config, at } => map_result(
+            world.target.consequences(job, config, *at),
+            Reply::Consequences,
+        ),
     }
 }
 
@@ -158,7 +163,10 @@ fn judge(call: &CheckCall, context: &Context) -> Result<Timed<Evidence>, PortErr
 }
 
 fn map<T>(timed: Timed<T>, wrap: impl FnOnce(T) -> Reply) -> Timed<Reply> {
-    Timed { value: wrap(timed.value), took_ms: timed.took_ms }
+    Timed {
+        value: wrap(timed.value),
+        took_ms: timed.took_ms,
+    }
 }
 
 fn map_result<T>(
@@ -166,7 +174,13 @@ fn map_result<T>(
     wrap: impl FnOnce(Result<T, PortError>) -> Reply,
 ) -> Timed<Reply> {
     match result {
-        Ok(timed) => Timed { value: wrap(Ok(timed.value)), took_ms: timed.took_ms },
-        Err(error) => Timed { value: wrap(Err(error)), took_ms: 1_000 },
+        Ok(timed) => Timed {
+            value: wrap(Ok(timed.value)),
+            took_ms: timed.took_ms,
+        },
+        Err(error) => Timed {
+            value: wrap(Err(error)),
+            took_ms: 1_000,
+        },
     }
 }

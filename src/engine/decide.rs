@@ -5,8 +5,8 @@ use super::surroundings::{ClauseView, Surroundings, lineage_digest, stored_linea
 use crate::contract::{Contract, Strategy};
 use crate::ledger::facts::{ApprovalFacts, ApprovalState, JobFacts, RunFacts};
 use crate::model::{
-    ApprovalId, ClauseId, FailureClass, JobState, OperationId, OperationState, TimeMs, Verdict, WaitKind,
-    Wake,
+    ApprovalId, ClauseId, FailureClass, JobState, OperationId, OperationState, TimeMs, Verdict,
+    WaitKind, Wake,
 };
 use crate::world::ports::{Hold, Upstream};
 
@@ -97,13 +97,32 @@ fn settle_first(job: &JobFacts, now: TimeMs) -> Option<Step> {
         return Some(Step::Settle(operation.id.clone()));
     }
     let next = operation.next_look.unwrap_or(now);
-    let whose = if operation.to_verify { "a person may rule on it" } else { "looked up again" };
+    let whose = if operation.to_verify {
+        "a person may rule on it"
+    } else {
+        "looked up again"
+    };
     Some(Step::Wait(Waiting {
-        kind: if operation.to_verify { WaitKind::ToVerify } else { WaitKind::World },
-        reason: format!("outcome of {} {} is unknown ({}); {whose}", operation.action, operation.id, operation.why),
-        wakes: vec![Wake::At { at: next }, Wake::Operation { id: operation.id.0.clone() }],
+        kind: if operation.to_verify {
+            WaitKind::ToVerify
+        } else {
+            WaitKind::World
+        },
+        reason: format!(
+            "outcome of {} {} is unknown ({}); {whose}",
+            operation.action, operation.id, operation.why
+        ),
+        wakes: vec![
+            Wake::At { at: next },
+            Wake::Operation {
+                id: operation.id.0.clone(),
+            },
+        ],
         next_check: next,
-        overdue: operation.intended_at.plus_ms(PERSON_OVERDUE_MS).max(next.plus_ms(HOUR_MS)),
+        overdue: operation
+            .intended_at
+            .plus_ms(PERSON_OVERDUE_MS)
+            .max(next.plus_ms(HOUR_MS)),
     }))
 }
 
@@ -121,13 +140,17 @@ fn before_work(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Ste
         return Some(Step::Wait(Waiting {
             kind: WaitKind::Paused,
             reason: "paused by an operator".to_owned(),
-            wakes: vec![Wake::Event { name: "resume".to_owned() }],
+            wakes: vec![Wake::Event {
+                name: "resume".to_owned(),
+            }],
             next_check: now.plus_ms(PERSON_OVERDUE_MS),
             overdue: now.plus_ms(7 * PERSON_OVERDUE_MS),
         }));
     }
     if around.in_cycle {
-        return Some(Step::HandOver("it depends on itself through other jobs; the order must be decided".to_owned()));
+        return Some(Step::HandOver(
+            "it depends on itself through other jobs; the order must be decided".to_owned(),
+        ));
     }
     if let Some(hold) = &job.hold {
         return Some(Step::HandOver(hold_reason(hold)));
@@ -145,7 +168,11 @@ fn before_work(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Ste
 fn hold_reason(hold: &serde_json::Value) -> String {
     match serde_json::from_value::<Hold>(hold.clone()) {
         Ok(hold) if hold.kind == "retire" => {
-            format!("proposed to retire: {} ({})", hold.reason, hold.evidence.join("; "))
+            format!(
+                "proposed to retire: {} ({})",
+                hold.reason,
+                hold.evidence.join("; ")
+            )
         }
         Ok(hold) => format!("{} ({})", hold.reason, hold.evidence.join("; ")),
         Err(_) => "the source holds it back".to_owned(),
@@ -188,7 +215,10 @@ fn prepare(job: &JobFacts, rules: Rules<'_>) -> Option<Step> {
         });
     }
     if job.prepare_tries >= rules.contract.limits.staging_tries {
-        return Some(Step::HandOver(format!("the worker failed {} times", job.prepare_tries)));
+        return Some(Step::HandOver(format!(
+            "the worker failed {} times",
+            job.prepare_tries
+        )));
     }
     Some(Step::Prepare)
 }
@@ -196,7 +226,10 @@ fn prepare(job: &JobFacts, rules: Rules<'_>) -> Option<Step> {
 /// A script answers the same question the same way, so it is not asked twice; a command may repair.
 fn after_failed_config(job: &JobFacts, rules: Rules<'_>, current: usize) -> Step {
     let failures = job.last_failures.join("; ");
-    let repairs = rules.strategies.get(current).is_some_and(|one| one.worker == "command");
+    let repairs = rules
+        .strategies
+        .get(current)
+        .is_some_and(|one| one.worker == "command");
     let same_change = job.attempt_open && job.config == job.failed_config;
     if repairs && !same_change && job.repair_rounds < rules.contract.limits.repair_rounds {
         return Step::StartAttempt(current);
@@ -211,14 +244,19 @@ fn after_failed_config(job: &JobFacts, rules: Rules<'_>, current: usize) -> Step
 /// The next strategy at or after an index whose worker this engine has.
 fn usable_strategy(rules: Rules<'_>, from: usize) -> Option<usize> {
     (from..rules.strategies.len()).find(|index| {
-        rules.strategies.get(*index).is_some_and(|one| matches!(one.worker.as_str(), "script" | "command"))
+        rules
+            .strategies
+            .get(*index)
+            .is_some_and(|one| matches!(one.worker.as_str(), "script" | "command"))
     })
 }
 
 fn stage(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Option<Step> {
     if let Some(why) = &job.config_refused {
-        let cut_over_refused =
-            job.approval.as_ref().is_some_and(|own| own.state == ApprovalState::Used);
+        let cut_over_refused = job
+            .approval
+            .as_ref()
+            .is_some_and(|own| own.state == ApprovalState::Used);
         return Some(if cut_over_refused {
             Step::HandOver(format!("production refused the cutover: {why}"))
         } else {
@@ -226,7 +264,11 @@ fn stage(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -
         });
     }
     if job.refusals >= MAX_REFUSALS {
-        return Some(Step::HandOver(format!("refused {} times in a row: {}", job.refusals, last_trouble(job))));
+        return Some(Step::HandOver(format!(
+            "refused {} times in a row: {}",
+            job.refusals,
+            last_trouble(job)
+        )));
     }
     let lineage = match around.lineage() {
         Ok(lineage) => lineage,
@@ -234,7 +276,9 @@ fn stage(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -
             return Some(Step::Wait(Waiting {
                 kind: WaitKind::Upstream,
                 reason: format!("waits for {} ({})", upstream.job, upstream.state),
-                wakes: vec![Wake::Job { id: upstream.job.0.clone() }],
+                wakes: vec![Wake::Job {
+                    id: upstream.job.0.clone(),
+                }],
                 next_check: now.plus_ms(PERSON_OVERDUE_MS),
                 overdue: now.plus_ms(4 * PERSON_OVERDUE_MS),
             }));
@@ -243,19 +287,26 @@ fn stage(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -
     match &job.run {
         None => Some(Step::Stage(lineage)),
         Some(RunFacts::Going { operation }) => Some(Step::Watch(operation.clone())),
-        Some(RunFacts::Failed { class: FailureClass::Job, why, .. }) => {
-            Some(Step::FailConfig(vec![format!("staging run failed: {why}")]))
-        }
+        Some(RunFacts::Failed {
+            class: FailureClass::Job,
+            why,
+            ..
+        }) => Some(Step::FailConfig(vec![format!("staging run failed: {why}")])),
         Some(RunFacts::Failed { why, .. }) => {
             Some(if job.staging_tries < rules.contract.limits.staging_tries {
                 Step::Stage(lineage)
             } else {
-                Step::HandOver(format!("staging failed {} times, last: {why}", job.staging_tries))
+                Step::HandOver(format!(
+                    "staging failed {} times, last: {why}",
+                    job.staging_tries
+                ))
             })
         }
         Some(RunFacts::Succeeded { operation }) => {
-            let built_upon =
-                job.operations.get(operation).and_then(|one| stored_lineage(&one.upstream));
+            let built_upon = job
+                .operations
+                .get(operation)
+                .and_then(|one| stored_lineage(&one.upstream));
             // What it was built upon has changed since: the old output proves nothing now.
             (built_upon != Some(lineage_digest(&lineage))).then_some(Step::Stage(lineage))
         }
@@ -285,16 +336,24 @@ fn check(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Step> {
         match valid_verdict(job, clause, &lineage) {
             Some((Verdict::Pass, _)) => {}
             Some((Verdict::Unverified, why)) => {
-                return Some(Step::HandOver(format!("clause {} cannot be judged: {why}", clause.id)));
+                return Some(Step::HandOver(format!(
+                    "clause {} cannot be judged: {why}",
+                    clause.id
+                )));
             }
             Some((verdict, why)) => {
-                return Some(Step::FailConfig(vec![format!("clause {}: {verdict}: {why}", clause.id)]));
+                return Some(Step::FailConfig(vec![format!(
+                    "clause {}: {verdict}: {why}",
+                    clause.id
+                )]));
             }
             None => return Some(judge(job, clause, lineage, around, now)),
         }
     }
     if around.clauses.is_empty() {
-        return Some(Step::HandOver("no clause applies to it, so nothing can say that it is done".to_owned()));
+        return Some(Step::HandOver(
+            "no clause applies to it, so nothing can say that it is done".to_owned(),
+        ));
     }
     None
 }
@@ -307,7 +366,10 @@ fn judge(
     now: TimeMs,
 ) -> Step {
     if job.check_tries >= MAX_CHECK_TRIES {
-        return Step::HandOver(format!("clause {} got no verdict in {} tries", clause.id, job.check_tries));
+        return Step::HandOver(format!(
+            "clause {} got no verdict in {} tries",
+            clause.id, job.check_tries
+        ));
     }
     match around.quota {
         Some(quota) if clause.queries > quota.limit => Step::HandOver(format!(
@@ -320,7 +382,10 @@ fn judge(
                 "clause {} needs {} queries; {} of {} are left today",
                 clause.id, clause.queries, quota.left, quota.limit
             ),
-            wakes: vec![Wake::QuotaReset { budget: "warehouse_queries".to_owned(), at: quota.renews_at }],
+            wakes: vec![Wake::QuotaReset {
+                budget: "warehouse_queries".to_owned(),
+                at: quota.renews_at,
+            }],
             next_check: quota.renews_at,
             overdue: quota.renews_at.max(now).plus_ms(PERSON_OVERDUE_MS),
         }),
@@ -329,15 +394,23 @@ fn judge(
 }
 
 fn gate(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Step {
-    let Ok(lineage) = around.lineage() else { return Step::Nothing("upstream is not settled") };
+    let Ok(lineage) = around.lineage() else {
+        return Step::Nothing("upstream is not settled");
+    };
     let current = bundle(job, rules.contract, &around.clauses, &lineage);
     if job.state == JobState::Staged || job.state == JobState::Working {
-        return Step::Reconciled(format!("{} of {} clauses pass", around.clauses.len(), around.clauses.len()));
+        return Step::Reconciled(format!(
+            "{} of {} clauses pass",
+            around.clauses.len(),
+            around.clauses.len()
+        ));
     }
     if !rules.contract.approval.required {
         return Step::CutOver(lineage);
     }
-    let Some(own) = &job.approval else { return Step::Request(current) };
+    let Some(own) = &job.approval else {
+        return Step::Request(current);
+    };
     if let Some(step) = request_is_stale(own, &current, now) {
         return step;
     }
@@ -350,7 +423,9 @@ fn gate(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) ->
             kind: WaitKind::Person,
             reason: format!("waits for {} to decide the cutover", names(rules.contract)),
             wakes: vec![Wake::Approval],
-            next_check: own.expires_at.unwrap_or_else(|| now.plus_ms(PERSON_OVERDUE_MS)),
+            next_check: own
+                .expires_at
+                .unwrap_or_else(|| now.plus_ms(PERSON_OVERDUE_MS)),
             overdue: own
                 .expires_at
                 .or(around.person_overdue)
@@ -364,13 +439,21 @@ fn request_is_stale(own: &ApprovalFacts, current: &Bundle, now: TimeMs) -> Optio
         return None;
     }
     if own.digest != current.digest {
-        return Some(Step::Void(own.id.clone(), "what it was bound to has changed".to_owned()));
+        return Some(Step::Void(
+            own.id.clone(),
+            "what it was bound to has changed".to_owned(),
+        ));
     }
     let expired = own.expires_at.is_some_and(|at| at <= now);
     expired.then(|| Step::Void(own.id.clone(), "it expired before it was used".to_owned()))
 }
 
 fn names(contract: &Contract) -> String {
-    let names: Vec<&str> = contract.approval.by.iter().map(|account| account.0.as_str()).collect();
+    let names: Vec<&str> = contract
+        .approval
+        .by
+        .iter()
+        .map(|account| account.0.as_str())
+        .collect();
     names.join(" or ")
 }

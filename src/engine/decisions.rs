@@ -5,7 +5,9 @@ use super::run::{Engine, EngineError};
 use crate::ledger::event::{Act, Actor, Event};
 use crate::ledger::facts::{ApprovalState, JobFacts};
 use crate::ledger::read::DecisionRow;
-use crate::model::{Account, ApprovalId, Digest, FailureClass, JobState, OperationId, OperationState};
+use crate::model::{
+    Account, ApprovalId, Digest, FailureClass, JobState, OperationId, OperationState,
+};
 
 /// What an act leads to: entries in the person's name, or why not.
 type Verdict = Result<(Vec<Event>, String), String>;
@@ -37,7 +39,11 @@ impl Engine {
         };
         self.emit(
             id,
-            Event::DecisionAnswered { decision: decision.decision.clone(), accepted, why },
+            Event::DecisionAnswered {
+                decision: decision.decision.clone(),
+                accepted,
+                why,
+            },
         )?;
         if accepted {
             match &decision.act {
@@ -45,7 +51,11 @@ impl Engine {
                     self.hand_over(id, &format!("handed over by {}: {reason}", decision.by))?;
                 }
                 Act::Retry => {
-                    self.move_to(id, JobState::Pending, &format!("tried again for {}", decision.by))?;
+                    self.move_to(
+                        id,
+                        JobState::Pending,
+                        &format!("tried again for {}", decision.by),
+                    )?;
                 }
                 _ => {}
             }
@@ -57,31 +67,48 @@ impl Engine {
     fn judge(&mut self, facts: &JobFacts, by: &Account, act: &Act) -> Verdict {
         match act {
             Act::Approve { approval, digest } => self.judge_gate(facts, by, approval, digest, None),
-            Act::Reject { approval, digest, reason } => {
-                self.judge_gate(facts, by, approval, digest, Some(reason))
-            }
+            Act::Reject {
+                approval,
+                digest,
+                reason,
+            } => self.judge_gate(facts, by, approval, digest, Some(reason)),
             Act::Pause if facts.state.has_ended() => Err("the job has ended".to_owned()),
             Act::Pause if facts.paused => Err("it is paused already".to_owned()),
-            Act::Pause => Ok((vec![Event::JobPaused {}], "nothing new is started for it".to_owned())),
+            Act::Pause => Ok((
+                vec![Event::JobPaused {}],
+                "nothing new is started for it".to_owned(),
+            )),
             Act::Resume if !facts.paused => Err("it is not paused".to_owned()),
             Act::Resume => Ok((vec![Event::JobResumed {}], "it goes on".to_owned())),
             Act::Retry => match facts.state {
-                JobState::HandedOver => {
-                    Ok((vec![Event::JobRetried {}], "it begins again from the first strategy".to_owned()))
-                }
-                other => Err(format!("only a job that was handed over is tried again; it is {other}")),
+                JobState::HandedOver => Ok((
+                    vec![Event::JobRetried {}],
+                    "it begins again from the first strategy".to_owned(),
+                )),
+                other => Err(format!(
+                    "only a job that was handed over is tried again; it is {other}"
+                )),
             },
             Act::HandOver { .. } if facts.state.has_ended() => Err("the job has ended".to_owned()),
-            Act::HandOver { reason } if reason.trim().is_empty() => Err("a reason is needed".to_owned()),
+            Act::HandOver { reason } if reason.trim().is_empty() => {
+                Err("a reason is needed".to_owned())
+            }
             Act::HandOver { .. } => Ok((vec![], "a person has it".to_owned())),
-            Act::Comment { text } if text.trim().is_empty() => Err("the comment is empty".to_owned()),
+            Act::Comment { text } if text.trim().is_empty() => {
+                Err("the comment is empty".to_owned())
+            }
             Act::Comment { text } => Ok((
-                vec![Event::JobCommented { text: text.chars().take(4_000).collect() }],
+                vec![Event::JobCommented {
+                    text: text.chars().take(4_000).collect(),
+                }],
                 "kept for the next attempt".to_owned(),
             )),
-            Act::Rule { operation, happened, reference, reason } => {
-                judge_rule(facts, by, operation, *happened, reference, reason)
-            }
+            Act::Rule {
+                operation,
+                happened,
+                reference,
+                reason,
+            } => judge_rule(facts, by, operation, *happened, reference, reason),
             Act::LookAgain { operation } => match facts.operations.get(operation) {
                 Some(one) if one.state == OperationState::Unknown => Ok((
                     vec![Event::OpUnknown {
@@ -107,7 +134,10 @@ impl Engine {
         let rule = &self.goal.contract.approval;
         if !rule.by.contains(by) {
             let names: Vec<&str> = rule.by.iter().map(|one| one.0.as_str()).collect();
-            return Err(format!("{by} is not an approver; the contract names {}", names.join(", ")));
+            return Err(format!(
+                "{by} is not an approver; the contract names {}",
+                names.join(", ")
+            ));
         }
         let Some(own) = facts.approval.as_ref().filter(|own| own.id == *approval) else {
             return Err("that request is not the job's current one".to_owned());
@@ -141,9 +171,15 @@ impl Engine {
                 approval: approval.clone(),
                 approved: rejected.is_none(),
                 by: by.clone(),
-                reason: rejected.map(|text| text.chars().take(2_000).collect()).unwrap_or_default(),
+                reason: rejected
+                    .map(|text| text.chars().take(2_000).collect())
+                    .unwrap_or_default(),
             }],
-            if rejected.is_none() { "approved".to_owned() } else { "rejected".to_owned() },
+            if rejected.is_none() {
+                "approved".to_owned()
+            } else {
+                "rejected".to_owned()
+            },
         ))
     }
 
@@ -166,7 +202,10 @@ fn judge_rule(
     reference: &str,
     reason: &str,
 ) -> Verdict {
-    let open = facts.operations.get(operation).is_some_and(|one| one.state == OperationState::Unknown);
+    let open = facts
+        .operations
+        .get(operation)
+        .is_some_and(|one| one.state == OperationState::Unknown);
     if !open {
         return Err("its outcome is known".to_owned());
     }

@@ -36,20 +36,26 @@ pub struct Inline {
 impl Inline {
     /// Over a world.
     pub fn new(context: Context) -> Self {
-        Self { context, answers: BTreeMap::new() }
+        Self {
+            context,
+            answers: BTreeMap::new(),
+        }
     }
 }
 
 impl Executor for Inline {
     fn submit(&mut self, ticket: Ticket, call: Call, now: TimeMs) {
         let answer = perform(&call, &self.context);
-        self.answers.insert((now.plus_ms(answer.took_ms.max(0)), ticket), answer.value);
+        self.answers
+            .insert((now.plus_ms(answer.took_ms.max(0)), ticket), answer.value);
     }
 
     fn finished(&mut self, now: TimeMs) -> Vec<(Ticket, Reply)> {
         let later = self.answers.split_off(&(now.plus_ms(1), 0));
         let due = std::mem::replace(&mut self.answers, later);
-        due.into_iter().map(|((_, ticket), reply)| (ticket, reply)).collect()
+        due.into_iter()
+            .map(|((_, ticket), reply)| (ticket, reply))
+            .collect()
     }
 
     fn next_due(&self) -> Option<TimeMs> {
@@ -87,11 +93,20 @@ impl Pool {
                     .spawn(move || serve(&queue, &done, &context))?,
             );
         }
-        Ok(Self { calls: Some(calls), answers, ready: Vec::new(), threads })
+        Ok(Self {
+            calls: Some(calls),
+            answers,
+            ready: Vec::new(),
+            threads,
+        })
     }
 }
 
-fn serve(queue: &Mutex<Receiver<(Ticket, Call)>>, done: &Sender<(Ticket, Reply)>, context: &Context) {
+fn serve(
+    queue: &Mutex<Receiver<(Ticket, Call)>>,
+    done: &Sender<(Ticket, Reply)>,
+    context: &Context,
+) {
     loop {
         let next = match queue.lock() {
             Ok(queue) => queue.recv(),

@@ -14,7 +14,10 @@ pub(super) struct Heart {
 impl Heart {
     pub(super) fn new(every_ms: i64, now: TimeMs) -> Self {
         let every_ms = every_ms.max(1_000);
-        Self { every_ms, next: now.plus_ms(every_ms) }
+        Self {
+            every_ms,
+            next: now.plus_ms(every_ms),
+        }
     }
 
     pub(super) fn is_due(&self, now: TimeMs) -> bool {
@@ -36,29 +39,56 @@ impl Heart {
     ) -> Vec<Event> {
         self.next = now.plus_ms(self.every_ms);
         let decided = if active > 0 { "act" } else { "wait" };
-        let mut events =
-            vec![Event::Heartbeat { decided: decided.to_owned(), reason: reason(overview, active) }];
-        let ended: u64 =
-            overview.by_state.iter().filter(|(state, _)| state.has_ended()).map(|(_, count)| count).sum();
+        let mut events = vec![Event::Heartbeat {
+            decided: decided.to_owned(),
+            reason: reason(overview, active),
+        }];
+        let ended: u64 = overview
+            .by_state
+            .iter()
+            .filter(|(state, _)| state.has_ended())
+            .map(|(_, count)| count)
+            .sum();
         let late = deadline.is_some_and(|at| now > at) && ended < overview.jobs;
         let is_open = |rule: &str| {
-            alerts.iter().any(|one| one.job.is_none() && one.rule == rule && one.cleared_at.is_none())
+            alerts
+                .iter()
+                .any(|one| one.job.is_none() && one.rule == rule && one.cleared_at.is_none())
         };
         alarm(&mut events, "deadline", late, is_open("deadline"), || {
-            format!("the deadline passed with {} jobs not ended", overview.jobs - ended)
+            format!(
+                "the deadline passed with {} jobs not ended",
+                overview.jobs - ended
+            )
         });
-        alarm(&mut events, "stall", overview.stalled > 0, is_open("stall"), || {
-            format!("{} waits are past their overdue time", overview.stalled)
-        });
+        alarm(
+            &mut events,
+            "stall",
+            overview.stalled > 0,
+            is_open("stall"),
+            || format!("{} waits are past their overdue time", overview.stalled),
+        );
         events
     }
 }
 
-fn alarm(events: &mut Vec<Event>, rule: &str, holds: bool, open: bool, evidence: impl FnOnce() -> String) {
+fn alarm(
+    events: &mut Vec<Event>,
+    rule: &str,
+    holds: bool,
+    open: bool,
+    evidence: impl FnOnce() -> String,
+) {
     if holds && !open {
-        events.push(Event::AlertRaised { rule: rule.to_owned(), evidence: evidence() });
+        events.push(Event::AlertRaised {
+            rule: rule.to_owned(),
+            evidence: evidence(),
+        });
     } else if !holds && open {
-        events.push(Event::AlertCleared { rule: rule.to_owned(), why: "it does not hold any more".to_owned() });
+        events.push(Event::AlertCleared {
+            rule: rule.to_owned(),
+            why: "it does not hold any more".to_owned(),
+        });
     }
 }
 
@@ -78,5 +108,9 @@ fn reason(overview: &Overview, active: usize) -> String {
             parts.push(format!("{count} {words}"));
         }
     }
-    if parts.is_empty() { "nothing is open".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() {
+        "nothing is open".to_owned()
+    } else {
+        parts.join(", ")
+    }
 }

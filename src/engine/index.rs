@@ -38,14 +38,24 @@ pub(super) struct Index {
 
 impl Index {
     /// From the facts of all jobs.
-    pub(super) fn new(all: &[JobFacts], clauses_of: impl Fn(&JobFacts, Option<&Output>) -> Vec<ClauseView>) -> Self {
+    pub(super) fn new(
+        all: &[JobFacts],
+        clauses_of: impl Fn(&JobFacts, Option<&Output>) -> Vec<ClauseView>,
+    ) -> Self {
         let known: BTreeSet<&JobId> = all.iter().map(|facts| &facts.id).collect();
         let mut jobs: BTreeMap<JobId, JobIndex> = BTreeMap::new();
         for facts in all {
-            let output = facts.output.clone().and_then(|value| serde_json::from_value(value).ok());
+            let output = facts
+                .output
+                .clone()
+                .and_then(|value| serde_json::from_value(value).ok());
             // An upstream job outside the goal is the world's; it stays where it is.
-            let upstream: Vec<JobId> =
-                facts.depends_on.iter().filter(|id| known.contains(id)).cloned().collect();
+            let upstream: Vec<JobId> = facts
+                .depends_on
+                .iter()
+                .filter(|id| known.contains(id))
+                .cloned()
+                .collect();
             jobs.insert(
                 facts.id.clone(),
                 JobIndex {
@@ -64,7 +74,10 @@ impl Index {
                 },
             );
         }
-        let mut index = Self { jobs, ..Self::default() };
+        let mut index = Self {
+            jobs,
+            ..Self::default()
+        };
         index.link();
         index
     }
@@ -85,12 +98,17 @@ impl Index {
                 job.dependents.push(down);
             }
         }
-        let mut free: Vec<JobId> =
-            open.iter().filter(|(_, count)| **count == 0).map(|(id, _)| id.clone()).collect();
+        let mut free: Vec<JobId> = open
+            .iter()
+            .filter(|(_, count)| **count == 0)
+            .map(|(id, _)| id.clone())
+            .collect();
         while let Some(id) = free.pop() {
             open.remove(&id);
-            let Some((level, dependents)) =
-                self.jobs.get(&id).map(|job| (job.level, job.dependents.clone()))
+            let Some((level, dependents)) = self
+                .jobs
+                .get(&id)
+                .map(|job| (job.level, job.dependents.clone()))
             else {
                 continue;
             };
@@ -128,7 +146,11 @@ impl Index {
     /// A job shall be looked at.
     pub(super) fn mark_ready(&mut self, id: &JobId) {
         let Some(place) = self.place(id) else { return };
-        if self.jobs.get(id).is_some_and(|job| !job.damaged && !job.in_flight) {
+        if self
+            .jobs
+            .get(id)
+            .is_some_and(|job| !job.damaged && !job.in_flight)
+        {
             self.clear_timer(id);
             self.ready.insert(place);
         }
@@ -136,9 +158,13 @@ impl Index {
 
     /// Keeps what other jobs and the order depend on; returns whether jobs below must look again.
     pub(super) fn note(&mut self, facts: &JobFacts) -> bool {
-        let Some(old_place) = self.place(&facts.id) else { return false };
+        let Some(old_place) = self.place(&facts.id) else {
+            return false;
+        };
         let was_ready = self.ready.remove(&old_place);
-        let Some(job) = self.jobs.get_mut(&facts.id) else { return false };
+        let Some(job) = self.jobs.get_mut(&facts.id) else {
+            return false;
+        };
         let view = upstream_view(facts);
         let changed = job.view.settled() != view.settled();
         job.view = view;
@@ -170,7 +196,10 @@ impl Index {
         if self.active.len() < slots {
             !self.ready.is_empty()
         } else {
-            self.active.iter().filter_map(|id| self.place(id)).any(|place| self.ready.contains(&place))
+            self.active
+                .iter()
+                .filter_map(|id| self.place(id))
+                .any(|place| self.ready.contains(&place))
         }
     }
 
@@ -220,7 +249,9 @@ impl Index {
 
     /// Whether every job has ended.
     pub(super) fn all_ended(&self) -> bool {
-        self.jobs.values().all(|job| job.view.state.has_ended() || job.damaged)
+        self.jobs
+            .values()
+            .all(|job| job.view.state.has_ended() || job.damaged)
     }
 
     /// Whether nothing but people can move any job on.
@@ -230,7 +261,12 @@ impl Index {
                 || job.damaged
                 || matches!(
                     job.wait,
-                    Some(WaitKind::Person | WaitKind::Paused | WaitKind::ToVerify | WaitKind::Upstream)
+                    Some(
+                        WaitKind::Person
+                            | WaitKind::Paused
+                            | WaitKind::ToVerify
+                            | WaitKind::Upstream
+                    )
                 )
         })
     }

@@ -35,11 +35,19 @@ pub fn operation_id(
 
 /// Pause before the `count`-th repetition (from 0): doubling, capped at an hour.
 pub fn back_off_ms(first_ms: i64, count: u32) -> i64 {
-    first_ms.saturating_mul(1 << count.min(20)).min(LONGEST_PAUSE_MS)
+    first_ms
+        .saturating_mul(1 << count.min(20))
+        .min(LONGEST_PAUSE_MS)
 }
 
 /// What the reply to an effect means for the ledger.
-pub fn event_of_effect(id: &OperationId, config: &Digest, effect: &Effect, refusals: u32, now: TimeMs) -> Event {
+pub fn event_of_effect(
+    id: &OperationId,
+    config: &Digest,
+    effect: &Effect,
+    refusals: u32,
+    now: TimeMs,
+) -> Event {
     match effect {
         Effect::Applied(found) if found.config_digest == *config => Event::OpApplied {
             operation: id.clone(),
@@ -49,10 +57,17 @@ pub fn event_of_effect(id: &OperationId, config: &Digest, effect: &Effect, refus
         },
         Effect::Applied(found) => Event::OpUnknown {
             operation: id.clone(),
-            why: format!("the reply names another config ({})", found.config_digest.short()),
+            why: format!(
+                "the reply names another config ({})",
+                found.config_digest.short()
+            ),
             next_look: now.plus_ms(FIRST_LOOK_MS),
         },
-        Effect::Refused { why, class, retry_after_ms } => Event::OpRefused {
+        Effect::Refused {
+            why,
+            class,
+            retry_after_ms,
+        } => Event::OpRefused {
             operation: id.clone(),
             why: why.clone(),
             class: *class,
@@ -67,7 +82,12 @@ pub fn event_of_effect(id: &OperationId, config: &Digest, effect: &Effect, refus
 }
 
 /// What a look-up means: the outcome, a resend under a proof, or a person.
-pub fn event_of_look_up(operation: &OperationFacts, lookup: &Lookup, info: &AdapterInfo, now: TimeMs) -> Event {
+pub fn event_of_look_up(
+    operation: &OperationFacts,
+    lookup: &Lookup,
+    info: &AdapterInfo,
+    now: TimeMs,
+) -> Event {
     let again = |answer: &str, why: String, to_verify: bool| Event::OpLookedUp {
         operation: operation.id.clone(),
         answer: answer.to_owned(),
@@ -84,22 +104,43 @@ pub fn event_of_look_up(operation: &OperationFacts, lookup: &Lookup, info: &Adap
         },
         Lookup::Found(found) => again(
             "cannot_tell",
-            format!("the look-up returned another config ({})", found.config_digest.short()),
+            format!(
+                "the look-up returned another config ({})",
+                found.config_digest.short()
+            ),
             true,
         ),
         Lookup::CannotTell { why } => again("cannot_tell", why.clone(), true),
         Lookup::Absent => match proof(info, operation.action) {
-            Some(proof) if operation.sends < MAX_SENDS => {
-                Event::OpSentAgain { operation: operation.id.clone(), proof }
-            }
-            Some(_) => again("absent", format!("not found after {} sends", operation.sends), true),
-            None => again("absent", "not found, which is no proof of absence".to_owned(), true),
+            Some(proof) if operation.sends < MAX_SENDS => Event::OpSentAgain {
+                operation: operation.id.clone(),
+                proof,
+            },
+            Some(_) => again(
+                "absent",
+                format!("not found after {} sends", operation.sends),
+                true,
+            ),
+            None => again(
+                "absent",
+                "not found, which is no proof of absence".to_owned(),
+                true,
+            ),
         },
     }
 }
 
 /// The proof that a target keeps one effect per id, as one sentence; `None` without one.
 pub fn proof(info: &AdapterInfo, action: Action) -> Option<String> {
-    let proven = info.one_effect_per_id.get(action.word()).copied().unwrap_or(false);
-    proven.then(|| format!("{} {} keeps one effect per id for {action}", info.name, info.version))
+    let proven = info
+        .one_effect_per_id
+        .get(action.word())
+        .copied()
+        .unwrap_or(false);
+    proven.then(|| {
+        format!(
+            "{} {} keeps one effect per id for {action}",
+            info.name, info.version
+        )
+    })
 }

@@ -7,7 +7,9 @@ use super::run::{Engine, EngineError, Errand};
 use super::surroundings::lineage_digest;
 use crate::ledger::event::Event;
 use crate::ledger::facts::{ApprovalState, JobFacts, OperationFacts, WaitFacts};
-use crate::model::{Action, ApprovalId, ClauseId, Digest, FailureClass, JobId, JobState, OperationId, WaitKind};
+use crate::model::{
+    Action, ApprovalId, ClauseId, Digest, FailureClass, JobId, JobState, OperationId, WaitKind,
+};
 use crate::worker::{PrepareRequest, PreviousConfig};
 use crate::world::ports::{EffectRef, EffectRequest, Upstream};
 
@@ -20,14 +22,20 @@ impl Engine {
         for _ in 0..MAX_STEPS {
             let facts = self.facts(id)?;
             let around = self.surroundings(id);
-            let rules = Rules { contract: &self.goal.contract, strategies: &self.goal.strategies };
+            let rules = Rules {
+                contract: &self.goal.contract,
+                strategies: &self.goal.strategies,
+            };
             let step = decide(&facts, rules, &around, self.now);
             if self.take_step(id, &facts, step)? {
                 return Ok(());
             }
         }
         self.index.release(id);
-        self.hand_over(id, &format!("stopped after {MAX_STEPS} steps that led nowhere; this is a defect"))
+        self.hand_over(
+            id,
+            &format!("stopped after {MAX_STEPS} steps that led nowhere; this is a defect"),
+        )
     }
 
     /// Takes one step; true when the job has nothing more to do in this turn.
@@ -43,7 +51,13 @@ impl Engine {
             Step::FailConfig(failures) => {
                 let reason = failures.join("; ");
                 self.emit(id, Event::ConfigFailed { failures })?;
-                self.emit(id, Event::AttemptEnded { outcome: "failed".to_owned(), reason })?;
+                self.emit(
+                    id,
+                    Event::AttemptEnded {
+                        outcome: "failed".to_owned(),
+                        reason,
+                    },
+                )?;
             }
             Step::Reconciled(reason) => self.move_to(id, JobState::Reconciled, &reason)?,
             Step::Request(_) => self.call_consequences(id, facts)?,
@@ -51,8 +65,18 @@ impl Engine {
             Step::CutOver(lineage) => self.intend(id, facts, Action::CutOver, &lineage)?,
             Step::Confirm => {
                 let reference = facts.production.clone().unwrap_or_default();
-                self.emit(id, Event::AttemptEnded { outcome: "passed".to_owned(), reason: String::new() })?;
-                self.move_to(id, JobState::CutOver, &format!("in production as {reference}"))?;
+                self.emit(
+                    id,
+                    Event::AttemptEnded {
+                        outcome: "passed".to_owned(),
+                        reason: String::new(),
+                    },
+                )?;
+                self.move_to(
+                    id,
+                    JobState::CutOver,
+                    &format!("in production as {reference}"),
+                )?;
             }
             Step::HandOver(reason) => self.hand_over(id, &reason)?,
             Step::Wait(wait) => {
@@ -68,13 +92,21 @@ impl Engine {
     }
 
     fn look_up(&mut self, id: &JobId, facts: &JobFacts, operation: &OperationId) {
-        let Some(own) = facts.operations.get(operation) else { return };
-        let call = Call::LookUp { action: own.action, operation: operation.clone(), job: id.clone() };
+        let Some(own) = facts.operations.get(operation) else {
+            return;
+        };
+        let call = Call::LookUp {
+            action: own.action,
+            operation: operation.clone(),
+            job: id.clone(),
+        };
         self.call_after_commit(id, Errand::LookUp(operation.clone()), call);
     }
 
     fn close_check(&mut self, id: &JobId, facts: &JobFacts) -> Result<(), EngineError> {
-        let Some(open) = facts.open_check.clone() else { return Ok(()) };
+        let Some(open) = facts.open_check.clone() else {
+            return Ok(());
+        };
         self.emit(
             id,
             Event::CheckFailed {
@@ -88,18 +120,35 @@ impl Engine {
         )
     }
 
-    fn start_attempt(&mut self, id: &JobId, facts: &JobFacts, index: usize) -> Result<(), EngineError> {
+    fn start_attempt(
+        &mut self,
+        id: &JobId,
+        facts: &JobFacts,
+        index: usize,
+    ) -> Result<(), EngineError> {
         if facts.attempt_open {
             let reason = facts
                 .prepare_refused
                 .clone()
                 .unwrap_or_else(|| "the same config was proposed again".to_owned());
-            self.emit(id, Event::AttemptEnded { outcome: "failed".to_owned(), reason })?;
+            self.emit(
+                id,
+                Event::AttemptEnded {
+                    outcome: "failed".to_owned(),
+                    reason,
+                },
+            )?;
         }
         let Some(strategy) = self.goal.strategies.get(index).map(|one| one.id.clone()) else {
             return self.hand_over(id, "the plan has no such strategy");
         };
-        self.emit(id, Event::AttemptStarted { strategy, strategy_index: index as u32 })?;
+        self.emit(
+            id,
+            Event::AttemptStarted {
+                strategy,
+                strategy_index: index as u32,
+            },
+        )?;
         self.move_to(id, JobState::Working, "an attempt is going on")
     }
 
@@ -116,8 +165,11 @@ impl Engine {
             }),
             None => None,
         };
-        let output_table =
-            self.index.jobs.get(id).and_then(|job| job.output.as_ref().map(|output| output.table.clone()));
+        let output_table = self
+            .index
+            .jobs
+            .get(id)
+            .and_then(|job| job.output.as_ref().map(|output| output.table.clone()));
         let request = PrepareRequest {
             job: id.clone(),
             attempt: facts.attempt,
@@ -128,7 +180,11 @@ impl Engine {
             previous,
             comment: facts.comment.clone(),
         };
-        self.call_after_commit(id, Errand::Prepare, Call::Prepare(Box::new(PrepareCall { strategy, request })));
+        self.call_after_commit(
+            id,
+            Errand::Prepare,
+            Call::Prepare(Box::new(PrepareCall { strategy, request })),
+        );
         Ok(())
     }
 
@@ -144,9 +200,18 @@ impl Engine {
             return self.hand_over(id, "it has no config to act on; this is a defect");
         };
         if action == Action::Stage && facts.state != JobState::Working {
-            self.move_to(id, JobState::Working, "staged again: what it was built upon has changed")?;
+            self.move_to(
+                id,
+                JobState::Working,
+                "staged again: what it was built upon has changed",
+            )?;
         }
-        let ordinal = facts.ordinals.get(&JobFacts::ordinal_key(action, &config)).copied().unwrap_or(0) + 1;
+        let ordinal = facts
+            .ordinals
+            .get(&JobFacts::ordinal_key(action, &config))
+            .copied()
+            .unwrap_or(0)
+            + 1;
         let operation = operation_id(&self.goal.contract.id, id, action, &config, ordinal);
         let approval = match action {
             Action::CutOver => facts
@@ -189,12 +254,18 @@ impl Engine {
             upstream,
             at: self.now,
         };
-        self.call_after_commit(id, Errand::Effect(operation), Call::Effect(Box::new(request)));
+        self.call_after_commit(
+            id,
+            Errand::Effect(operation),
+            Call::Effect(Box::new(request)),
+        );
         Ok(())
     }
 
     fn watch(&mut self, id: &JobId, facts: &JobFacts, operation: &OperationId) {
-        let Some(own) = facts.operations.get(operation) else { return };
+        let Some(own) = facts.operations.get(operation) else {
+            return;
+        };
         let call = Call::RunState {
             job: id.clone(),
             staged: effect_ref(own),
@@ -219,13 +290,20 @@ impl Engine {
         let run = facts.operations.values().find(|one| {
             matches!(&facts.run, Some(crate::ledger::facts::RunFacts::Succeeded { operation }) if *operation == one.id)
         });
-        let (Some(view), Some(run), Some(config), Some(rule)) =
-            (view, run, facts.config.clone(), self.goal.contract.clause(clause).cloned())
-        else {
+        let (Some(view), Some(run), Some(config), Some(rule)) = (
+            view,
+            run,
+            facts.config.clone(),
+            self.goal.contract.clause(clause).cloned(),
+        ) else {
             return self.hand_over(id, "a check has nothing to judge; this is a defect");
         };
         if facts.state != JobState::Staged {
-            self.move_to(id, JobState::Staged, "a staging run succeeded; clauses are checked")?;
+            self.move_to(
+                id,
+                JobState::Staged,
+                "a staging run succeeded; clauses are checked",
+            )?;
         }
         let day = match &mut self.quota {
             Some(quota) => quota.reserve(view.queries),
@@ -233,7 +311,11 @@ impl Engine {
         };
         self.emit(
             id,
-            Event::CheckStarted { clause: clause.clone(), reserved: view.queries, day: day.clone() },
+            Event::CheckStarted {
+                clause: clause.clone(),
+                reserved: view.queries,
+                day: day.clone(),
+            },
         )?;
         let call = CheckCall {
             clause: rule,
@@ -260,13 +342,29 @@ impl Engine {
             return self.hand_over(id, "it has no config to ask for; this is a defect");
         };
         let config = self.text(digest)?;
-        let call = Call::Consequences { job: id.clone(), config, at: self.now };
+        let call = Call::Consequences {
+            job: id.clone(),
+            config,
+            at: self.now,
+        };
         self.call_after_commit(id, Errand::Request, call);
         Ok(())
     }
 
-    fn void(&mut self, id: &JobId, facts: &JobFacts, approval: ApprovalId, why: String) -> Result<(), EngineError> {
-        self.emit(id, Event::ApprovalVoided { approval, why: why.clone() })?;
+    fn void(
+        &mut self,
+        id: &JobId,
+        facts: &JobFacts,
+        approval: ApprovalId,
+        why: String,
+    ) -> Result<(), EngineError> {
+        self.emit(
+            id,
+            Event::ApprovalVoided {
+                approval,
+                why: why.clone(),
+            },
+        )?;
         if facts.state == JobState::AwaitingApproval {
             self.move_to(id, JobState::Reconciled, &format!("asked again: {why}"))?;
         }
@@ -279,20 +377,40 @@ impl Engine {
         if facts.attempt_open {
             self.emit(
                 id,
-                Event::AttemptEnded { outcome: "handed_over".to_owned(), reason: reason.to_owned() },
+                Event::AttemptEnded {
+                    outcome: "handed_over".to_owned(),
+                    reason: reason.to_owned(),
+                },
             )?;
         }
         if let Some(own) = facts.approval.as_ref()
             && matches!(own.state, ApprovalState::Open | ApprovalState::Approved)
         {
             let why = format!("the job was handed over: {reason}");
-            self.emit(id, Event::ApprovalVoided { approval: own.id.clone(), why })?;
+            self.emit(
+                id,
+                Event::ApprovalVoided {
+                    approval: own.id.clone(),
+                    why,
+                },
+            )?;
         }
         self.move_to(id, JobState::HandedOver, reason)
     }
 
-    pub(super) fn move_to(&mut self, id: &JobId, state: JobState, reason: &str) -> Result<(), EngineError> {
-        self.emit(id, Event::JobMoved { state, reason: reason.to_owned() })
+    pub(super) fn move_to(
+        &mut self,
+        id: &JobId,
+        state: JobState,
+        reason: &str,
+    ) -> Result<(), EngineError> {
+        self.emit(
+            id,
+            Event::JobMoved {
+                state,
+                reason: reason.to_owned(),
+            },
+        )
     }
 
     /// Records a wait unless it is recorded already, and sets the timer.
@@ -302,7 +420,11 @@ impl Engine {
         facts: &JobFacts,
         wait: &Waiting,
     ) -> Result<(), EngineError> {
-        if !facts.wait.as_ref().is_some_and(|own| is_same_wait(own, wait)) {
+        if !facts
+            .wait
+            .as_ref()
+            .is_some_and(|own| is_same_wait(own, wait))
+        {
             self.emit(
                 id,
                 Event::WaitStarted {
@@ -318,14 +440,18 @@ impl Engine {
         if wait.kind != WaitKind::World {
             self.index.release(id);
         }
-        self.index.set_timer(id, wait.next_check.max(self.now.plus_ms(1)));
+        self.index
+            .set_timer(id, wait.next_check.max(self.now.plus_ms(1)));
         Ok(())
     }
 }
 
 /// A wait is new when its reason or its end is; a later look at the same thing is not.
 fn is_same_wait(own: &WaitFacts, wait: &Waiting) -> bool {
-    let fixed_end = matches!(wait.kind, WaitKind::World | WaitKind::Quota | WaitKind::ToVerify);
+    let fixed_end = matches!(
+        wait.kind,
+        WaitKind::World | WaitKind::Quota | WaitKind::ToVerify
+    );
     own.kind == wait.kind
         && own.reason == wait.reason
         && (!fixed_end || own.next_check == wait.next_check)

@@ -1,24 +1,16 @@
 //! The day's queries: reserved before they are spent, renewed at local midnight.
 
 use super::surroundings::QuotaView;
+use crate::contract::workdays::{day_name, next_midnight};
 use crate::ledger::read::BudgetDay;
 use crate::model::TimeMs;
-use jiff::{ToSpan, tz::TimeZone};
 
 /// Name of the one renewing budget that the engine meters itself.
 pub const QUERIES: &str = "warehouse_queries";
 
 /// The day of an instant in a zone as `YYYY-MM-DD`, and when the next one begins.
 pub fn day_of(zone: &str, now: TimeMs) -> (String, TimeMs) {
-    let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
-    let local = now.timestamp().to_zoned(zone.clone());
-    let day = local.date();
-    let next = day
-        .checked_add(1.day())
-        .ok()
-        .and_then(|tomorrow| tomorrow.to_zoned(zone).ok())
-        .map_or(now.plus_ms(86_400_000), |start| TimeMs::from_timestamp(start.timestamp()));
-    (day.to_string(), next)
+    (day_name(zone, now), next_midnight(zone, now))
 }
 
 /// The state of the current day.
@@ -40,7 +32,13 @@ impl Quota {
             .filter(|one| one.budget == QUERIES && one.day == day)
             .map(|one| one.reserved + one.spent)
             .sum();
-        Self { limit, zone: zone.to_owned(), day, renews_at, used }
+        Self {
+            limit,
+            zone: zone.to_owned(),
+            day,
+            renews_at,
+            used,
+        }
     }
 
     /// Begins a new day when the old one is over.
@@ -84,8 +82,14 @@ mod tests {
         // 2024-03-31 has 23 hours in Berlin: 22:30 UTC is 00:30 on the 1st of April.
         let at = |text: &str| TimeMs::from_timestamp(text.parse().unwrap());
         let (day, next) = day_of("Europe/Berlin", at("2024-03-30T23:30:00Z"));
-        assert_eq!((day.as_str(), next), ("2024-03-31", at("2024-03-31T22:00:00Z")));
-        assert_eq!(day_of("Europe/Berlin", at("2024-03-31T22:30:00Z")).0, "2024-04-01");
+        assert_eq!(
+            (day.as_str(), next),
+            ("2024-03-31", at("2024-03-31T22:00:00Z"))
+        );
+        assert_eq!(
+            day_of("Europe/Berlin", at("2024-03-31T22:30:00Z")).0,
+            "2024-04-01"
+        );
     }
 
     #[test]

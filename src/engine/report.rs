@@ -25,14 +25,19 @@ impl JobCounts {
     /// From an overview.
     pub fn of(overview: &Overview) -> Self {
         let count = |state| overview.by_state.get(&state).copied().unwrap_or(0);
-        let (cut_over, handed_over, cancelled) =
-            (count(JobState::CutOver), count(JobState::HandedOver), count(JobState::Cancelled));
+        let (cut_over, handed_over, cancelled) = (
+            count(JobState::CutOver),
+            count(JobState::HandedOver),
+            count(JobState::Cancelled),
+        );
         Self {
             total: overview.jobs,
             cut_over,
             handed_over,
             cancelled,
-            open: overview.jobs.saturating_sub(cut_over + handed_over + cancelled),
+            open: overview
+                .jobs
+                .saturating_sub(cut_over + handed_over + cancelled),
         }
     }
 }
@@ -109,7 +114,10 @@ pub fn report(view: View<'_>, goal: &GoalId) -> Result<Report, LedgerError> {
         handed_over: facts
             .into_iter()
             .filter(|one| one.state == JobState::HandedOver)
-            .map(|one| HandedOver { job: one.id, reason: one.reason })
+            .map(|one| HandedOver {
+                job: one.id,
+                reason: one.reason,
+            })
             .collect(),
     })
 }

@@ -8,6 +8,7 @@ use super::quota::{QUERIES, Quota};
 use super::surroundings::{ClauseView, QuotaView, Surroundings};
 use crate::check::checker;
 use crate::contract::Goal;
+use crate::contract::workdays::{add_working_ms, day_length_ms};
 use crate::ledger::event::{Actor, Entry, Event};
 use crate::ledger::facts::JobFacts;
 use crate::ledger::{Batch, Holder, Ledger, LedgerError};
@@ -93,7 +94,13 @@ pub(super) enum Errand {
     Effect(OperationId),
     LookUp(OperationId),
     Watch(OperationId),
-    Check { clause: ClauseView, lineage: Digest, config: Digest, operation: OperationId, day: String },
+    Check {
+        clause: ClauseView,
+        lineage: Digest,
+        config: Digest,
+        operation: OperationId,
+        day: String,
+    },
     Request,
 }
 
@@ -152,7 +159,17 @@ impl Engine {
     /// # Errors
     /// When the ledger cannot be read or its own chain is broken.
     pub fn new(parts: Parts) -> Result<Self, EngineError> {
-        let Parts { ledger, goal, version, context, executor, clock, settings, stop, operator } = parts;
+        let Parts {
+            ledger,
+            goal,
+            version,
+            context,
+            executor,
+            clock,
+            settings,
+            stop,
+            operator,
+        } = parts;
         let now = clock.now();
         let view = ledger.read();
         let all = view.all_facts(&goal.contract.id)?;
@@ -207,7 +224,10 @@ impl Engine {
                     job.damaged = true;
                     self.emit_goal(Event::AlertRaised {
                         rule: "damage".to_owned(),
-                        evidence: format!("{}: {}; no operation of it is started", one.job, one.what),
+                        evidence: format!(
+                            "{}: {}; no operation of it is started",
+                            one.job, one.what
+                        ),
                     });
                 }
                 _ => {
@@ -275,10 +295,13 @@ impl Engine {
             job: None,
             attempt: None,
             actor: Actor::Engine,
-            event: Event::EngineStopped { why: format!("{finish:?}").to_lowercase() },
+            event: Event::EngineStopped {
+                why: format!("{finish:?}").to_lowercase(),
+            },
         });
         self.commit()?;
-        self.ledger.beat(wall(), self.now, BEAT_EVERY.as_millis() as i64, "stopped");
+        self.ledger
+            .beat(wall(), self.now, BEAT_EVERY.as_millis() as i64, "stopped");
         Ok(finish)
     }
 
@@ -316,11 +339,14 @@ impl Engine {
     fn advance_ready(&mut self) -> Result<(), EngineError> {
         let slots = self.goal.contract.limits.concurrent_jobs as usize;
         while self.batch.entries.len() < MAX_BATCH {
-            let Some(id) = self.index.take_ready(slots) else { break };
+            let Some(id) = self.index.take_ready(slots) else {
+                break;
+            };
             self.advance(&id)?;
         }
         if !self.settle_first.is_empty() {
-            self.settle_first.retain(|id| self.index.jobs.get(id).is_some_and(|job| job.in_flight));
+            self.settle_first
+                .retain(|id| self.index.jobs.get(id).is_some_and(|job| job.in_flight));
             if self.settle_first.is_empty() {
                 self.wake_everyone();
             }
@@ -335,7 +361,13 @@ impl Engine {
         let overview = self.ledger.read().overview(&self.goal.contract.id)?;
         let alerts = self.ledger.read().alerts(&self.goal.contract.id)?;
         let active = self.index.active_count();
-        for event in self.heart.beat(self.now, &overview, &alerts, active, self.goal.contract.deadline) {
+        for event in self.heart.beat(
+            self.now,
+            &overview,
+            &alerts,
+            active,
+            self.goal.contract.deadline,
+        ) {
             self.emit_goal(event);
         }
         Ok(())
@@ -343,8 +375,10 @@ impl Engine {
 
     fn over(&mut self, draining: bool) -> Result<Option<Finish>, EngineError> {
         if draining {
-            let effects_open =
-                self.in_flight.values().any(|(_, errand)| matches!(errand, Errand::Effect(_)));
+            let effects_open = self
+                .in_flight
+                .values()
+                .any(|(_, errand)| matches!(errand, Errand::Effect(_)));
             let wait_for_all = self.stop.level() == 1 && !self.in_flight.is_empty();
             return Ok((!effects_open && !wait_for_all).then_some(Finish::Stopped));
         }
@@ -363,10 +397,14 @@ impl Engine {
 
     fn end_goal(&mut self) -> Result<(), EngineError> {
         let goals = self.ledger.read().goals()?;
-        let ended = goals.iter().any(|row| row.goal == self.goal.contract.id && row.ended.is_some());
+        let ended = goals
+            .iter()
+            .any(|row| row.goal == self.goal.contract.id && row.ended.is_some());
         if !ended {
             let overview = self.ledger.read().overview(&self.goal.contract.id)?;
-            self.emit_goal(Event::GoalEnded { summary: super::report::end_sentence(&overview) });
+            self.emit_goal(Event::GoalEnded {
+                summary: super::report::end_sentence(&overview),
+            });
             self.commit()?;
         }
         Ok(())
@@ -375,22 +413,29 @@ impl Engine {
     fn rest(&mut self) {
         let heart = Some(self.heart.next());
         let operator = self.operator.as_ref().and_then(|one| one.next(self.now));
-        let next = [self.executor.next_due(), self.index.next_timer(), heart, operator]
-            .into_iter()
-            .flatten()
-            .min()
-            .unwrap_or(self.now);
+        let next = [
+            self.executor.next_due(),
+            self.index.next_timer(),
+            heart,
+            operator,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(self.now);
         if self.clock.is_virtual() {
             self.clock.advance_to(next.max(self.now.plus_ms(1)));
         } else {
-            self.executor.wait(self.clock.real_delay_until(next).min(LONGEST_SLEEP));
+            self.executor
+                .wait(self.clock.real_delay_until(next).min(LONGEST_SLEEP));
         }
     }
 
     fn beat(&mut self, state: &str) {
         if self.last_beat.is_none_or(|at| at.elapsed() >= BEAT_EVERY) {
             self.last_beat = Some(Instant::now());
-            self.ledger.beat(wall(), self.now, BEAT_EVERY.as_millis() as i64, state);
+            self.ledger
+                .beat(wall(), self.now, BEAT_EVERY.as_millis() as i64, state);
         }
     }
 
@@ -404,7 +449,9 @@ impl Engine {
             }
         }
         // Other processes' decisions arrive at a person's pace; ten looks a second are enough.
-        let due = self.last_decision_check.is_none_or(|at| at.elapsed() >= Duration::from_millis(100));
+        let due = self
+            .last_decision_check
+            .is_none_or(|at| at.elapsed() >= Duration::from_millis(100));
         if !due {
             return Ok(());
         }
@@ -428,7 +475,12 @@ impl Engine {
     }
 
     /// Writes an entry of a job, by whom, and keeps its facts and its place in step.
-    pub(super) fn emit_as(&mut self, id: &JobId, actor: Actor, event: Event) -> Result<(), EngineError> {
+    pub(super) fn emit_as(
+        &mut self,
+        id: &JobId,
+        actor: Actor,
+        event: Event,
+    ) -> Result<(), EngineError> {
         let mut facts = self.facts(id)?;
         let attempt = match event {
             Event::AttemptStarted { .. } => facts.attempt.0 + 1,
@@ -445,7 +497,12 @@ impl Engine {
         if !matches!(entry.event, Event::DecisionAnswered { .. }) {
             facts.apply(&entry);
             if self.index.note(&facts) {
-                let below = self.index.jobs.get(id).map(|job| job.dependents.clone()).unwrap_or_default();
+                let below = self
+                    .index
+                    .jobs
+                    .get(id)
+                    .map(|job| job.dependents.clone())
+                    .unwrap_or_default();
                 for down in &below {
                     self.index.mark_ready(down);
                 }
@@ -519,14 +576,23 @@ impl Engine {
 
     /// What `decide` may know of a job's surroundings.
     pub(super) fn surroundings(&self, id: &JobId) -> Surroundings {
-        let Some(job) = self.index.jobs.get(id) else { return Surroundings::default() };
-        let upstream =
-            job.upstream.iter().filter_map(|up| self.index.jobs.get(up).map(|one| one.view.clone())).collect();
+        let Some(job) = self.index.jobs.get(id) else {
+            return Surroundings::default();
+        };
+        let upstream = job
+            .upstream
+            .iter()
+            .filter_map(|up| self.index.jobs.get(up).map(|one| one.view.clone()))
+            .collect();
         Surroundings {
             clauses: job.clauses.clone(),
             upstream,
             quota: self.quota.as_ref().map(Quota::view),
-            person_overdue: None,
+            person_overdue: Some(add_working_ms(
+                &self.goal.contract.workdays,
+                self.now,
+                day_length_ms(&self.goal.contract.workdays),
+            )),
             in_cycle: job.in_cycle,
         }
     }

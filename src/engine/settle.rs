@@ -29,20 +29,40 @@ impl Engine {
     ) -> Result<(), EngineError> {
         match (errand, reply) {
             (Errand::Prepare, Reply::Prepared(result)) => self.prepared(id, result)?,
-            (Errand::Effect(operation), Reply::Effect(effect)) => self.effected(id, &operation, &effect)?,
-            (Errand::LookUp(operation), Reply::LookUp(lookup)) => self.looked_up(id, &operation, &lookup)?,
+            (Errand::Effect(operation), Reply::Effect(effect)) => {
+                self.effected(id, &operation, &effect)?
+            }
+            (Errand::LookUp(operation), Reply::LookUp(lookup)) => {
+                self.looked_up(id, &operation, &lookup)?
+            }
             (Errand::Watch(operation), Reply::RunState(result)) => {
                 if self.watched(id, &operation, result)? == Next::AtTimer {
                     return Ok(());
                 }
             }
-            (Errand::Check { clause, lineage, config, operation, day }, Reply::Checked(result)) => {
-                let key = CheckKey { clause, lineage, config, operation, day };
+            (
+                Errand::Check {
+                    clause,
+                    lineage,
+                    config,
+                    operation,
+                    day,
+                },
+                Reply::Checked(result),
+            ) => {
+                let key = CheckKey {
+                    clause,
+                    lineage,
+                    config,
+                    operation,
+                    day,
+                };
                 self.checked(id, key, result)?;
             }
             (Errand::Request, Reply::Consequences(result)) => self.request(id, result)?,
             (errand, _) => {
-                let why = format!("an answer of the wrong kind came for {errand:?}; this is a defect");
+                let why =
+                    format!("an answer of the wrong kind came for {errand:?}; this is a defect");
                 self.hand_over(id, &why)?;
             }
         }
@@ -62,7 +82,10 @@ impl Engine {
         let event = match result {
             Ok(reply) if reply.config.len() > MAX_CONFIG_BYTES => Event::PrepareFailed {
                 class: FailureClass::Job,
-                why: format!("the config has {} bytes; at most {MAX_CONFIG_BYTES} are kept", reply.config.len()),
+                why: format!(
+                    "the config has {} bytes; at most {MAX_CONFIG_BYTES} are kept",
+                    reply.config.len()
+                ),
                 retry_at: None,
             },
             Ok(reply) => Event::ConfigProposed {
@@ -79,23 +102,43 @@ impl Engine {
         self.emit(id, event)
     }
 
-    fn effected(&mut self, id: &JobId, operation: &OperationId, effect: &Effect) -> Result<(), EngineError> {
+    fn effected(
+        &mut self,
+        id: &JobId,
+        operation: &OperationId,
+        effect: &Effect,
+    ) -> Result<(), EngineError> {
         let facts = self.facts(id)?;
-        let Some(own) = facts.operations.get(operation) else { return Ok(()) };
+        let Some(own) = facts.operations.get(operation) else {
+            return Ok(());
+        };
         let event = event_of_effect(operation, &own.config, effect, facts.refusals, self.now);
         self.emit(id, shorten(event))
     }
 
-    fn looked_up(&mut self, id: &JobId, operation: &OperationId, lookup: &Lookup) -> Result<(), EngineError> {
+    fn looked_up(
+        &mut self,
+        id: &JobId,
+        operation: &OperationId,
+        lookup: &Lookup,
+    ) -> Result<(), EngineError> {
         let facts = self.facts(id)?;
-        let Some(own) = facts.operations.get(operation) else { return Ok(()) };
+        let Some(own) = facts.operations.get(operation) else {
+            return Ok(());
+        };
         let event = event_of_look_up(own, lookup, &self.context.world.target.info(), self.now);
         let again = matches!(event, Event::OpSentAgain { .. });
         self.emit(id, shorten(event))?;
         if again {
             let upstream: Vec<Upstream> =
                 serde_json::from_value(own.upstream.clone()).unwrap_or_default();
-            self.send(id, operation.clone(), own.action, own.config.clone(), upstream)?;
+            self.send(
+                id,
+                operation.clone(),
+                own.action,
+                own.config.clone(),
+                upstream,
+            )?;
         }
         Ok(())
     }
@@ -123,16 +166,34 @@ impl Engine {
             }
             Ok(RunState::Succeeded { log }) => {
                 let log = self.blob(tail(&log).as_bytes());
-                self.emit(id, Event::RunSucceeded { operation: operation.clone(), log })?;
-                self.move_to(id, JobState::Staged, "a staging run succeeded; clauses are checked")?;
+                self.emit(
+                    id,
+                    Event::RunSucceeded {
+                        operation: operation.clone(),
+                        log,
+                    },
+                )?;
+                self.move_to(
+                    id,
+                    JobState::Staged,
+                    "a staging run succeeded; clauses are checked",
+                )?;
             }
             Ok(RunState::Failed { class, why, log }) => {
                 let log = self.blob(tail(&log).as_bytes());
-                let retry_at = (class != FailureClass::Job)
-                    .then(|| self.now.plus_ms(back_off_ms(60_000, facts.staging_tries.saturating_sub(1))));
+                let retry_at = (class != FailureClass::Job).then(|| {
+                    self.now
+                        .plus_ms(back_off_ms(60_000, facts.staging_tries.saturating_sub(1)))
+                });
                 self.emit(
                     id,
-                    Event::RunFailed { operation: operation.clone(), class, why: short(&why), log, retry_at },
+                    Event::RunFailed {
+                        operation: operation.clone(),
+                        class,
+                        why: short(&why),
+                        log,
+                        retry_at,
+                    },
                 )?;
             }
         }
@@ -188,8 +249,11 @@ impl Engine {
                 why: short(&error.what),
                 class: error.class,
                 retry_at: Some(
-                    self.now
-                        .plus_ms(error.retry_after_ms.unwrap_or(back_off_ms(60_000, facts.check_tries))),
+                    self.now.plus_ms(
+                        error
+                            .retry_after_ms
+                            .unwrap_or(back_off_ms(60_000, facts.check_tries)),
+                    ),
                 ),
                 reserved,
                 day: key.day,
@@ -198,22 +262,35 @@ impl Engine {
         self.emit(id, event)
     }
 
-    fn request(&mut self, id: &JobId, result: Result<Vec<String>, PortError>) -> Result<(), EngineError> {
+    fn request(
+        &mut self,
+        id: &JobId,
+        result: Result<Vec<String>, PortError>,
+    ) -> Result<(), EngineError> {
         let facts = self.facts(id)?;
         let around = self.surroundings(id);
-        let Ok(lineage) = around.lineage() else { return Ok(()) };
+        let Ok(lineage) = around.lineage() else {
+            return Ok(());
+        };
         if facts.state != JobState::Reconciled && facts.state != JobState::AwaitingApproval {
             return Ok(());
         }
         let consequences = match result {
             Ok(list) => list.iter().take(20).map(|line| short(line)).collect(),
             Err(error) => {
-                vec![short(&format!("the target cannot tell what else a cutover would set off: {error}"))]
+                vec![short(&format!(
+                    "the target cannot tell what else a cutover would set off: {error}"
+                ))]
             }
         };
         let bundle = bundle(&facts, &self.goal.contract, &around.clauses, &lineage);
         let count = facts.requests + 1;
-        let expires_at = self.goal.contract.approval.expires_after_ms.map(|ms| self.now.plus_ms(ms));
+        let expires_at = self
+            .goal
+            .contract
+            .approval
+            .expires_after_ms
+            .map(|ms| self.now.plus_ms(ms));
         self.emit(
             id,
             Event::ApprovalRequested {
@@ -224,7 +301,11 @@ impl Engine {
                 expires_at,
             },
         )?;
-        self.move_to(id, JobState::AwaitingApproval, "a request lies before the approver")
+        self.move_to(
+            id,
+            JobState::AwaitingApproval,
+            "a request lies before the approver",
+        )
     }
 }
 
@@ -257,23 +338,57 @@ fn short(text: &str) -> String {
 
 fn tail(log: &str) -> &str {
     let from = log.len().saturating_sub(MAX_LOG_BYTES);
-    (from..log.len()).find_map(|at| log.get(at..)).unwrap_or_default()
+    (from..log.len())
+        .find_map(|at| log.get(at..))
+        .unwrap_or_default()
 }
 
 fn shorten(event: Event) -> Event {
     match event {
-        Event::OpApplied { operation, reference, observed, how } => {
-            Event::OpApplied { operation, reference: short(&reference), observed: short(&observed), how }
-        }
-        Event::OpRefused { operation, why, class, retry_at } => {
-            Event::OpRefused { operation, why: short(&why), class, retry_at }
-        }
-        Event::OpUnknown { operation, why, next_look } => {
-            Event::OpUnknown { operation, why: short(&why), next_look }
-        }
-        Event::OpLookedUp { operation, answer, why, next_look, to_verify } => {
-            Event::OpLookedUp { operation, answer, why: short(&why), next_look, to_verify }
-        }
+        Event::OpApplied {
+            operation,
+            reference,
+            observed,
+            how,
+        } => Event::OpApplied {
+            operation,
+            reference: short(&reference),
+            observed: short(&observed),
+            how,
+        },
+        Event::OpRefused {
+            operation,
+            why,
+            class,
+            retry_at,
+        } => Event::OpRefused {
+            operation,
+            why: short(&why),
+            class,
+            retry_at,
+        },
+        Event::OpUnknown {
+            operation,
+            why,
+            next_look,
+        } => Event::OpUnknown {
+            operation,
+            why: short(&why),
+            next_look,
+        },
+        Event::OpLookedUp {
+            operation,
+            answer,
+            why,
+            next_look,
+            to_verify,
+        } => Event::OpLookedUp {
+            operation,
+            answer,
+            why: short(&why),
+            next_look,
+            to_verify,
+        },
         other => other,
     }
 }

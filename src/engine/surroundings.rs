@@ -42,10 +42,16 @@ impl UpstreamView {
                 (config.clone(), Side::Staging)
             }
             (JobState::CutOver, Some(config)) => (config.clone(), Side::Production),
-            (JobState::HandedOver | JobState::Cancelled, _) => (self.definition.clone(), Side::Legacy),
+            (JobState::HandedOver | JobState::Cancelled, _) => {
+                (self.definition.clone(), Side::Legacy)
+            }
             _ => return None,
         };
-        Some(Upstream { job: self.job.clone(), config_digest, side })
+        Some(Upstream {
+            job: self.job.clone(),
+            config_digest,
+            side,
+        })
     }
 }
 
@@ -81,7 +87,10 @@ impl Surroundings {
     /// # Errors
     /// The upstream job that may still change.
     pub fn lineage(&self) -> Result<Vec<Upstream>, &UpstreamView> {
-        self.upstream.iter().map(|one| one.settled().ok_or(one)).collect()
+        self.upstream
+            .iter()
+            .map(|one| one.settled().ok_or(one))
+            .collect()
     }
 }
 
@@ -90,13 +99,17 @@ impl Surroundings {
 /// evidence valid.
 pub fn lineage_digest(lineage: &[Upstream]) -> Digest {
     digest_parts(
-        lineage.iter().flat_map(|one| [one.job.as_str(), one.config_digest.as_str()]),
+        lineage
+            .iter()
+            .flat_map(|one| [one.job.as_str(), one.config_digest.as_str()]),
     )
 }
 
 /// Lineage of an operation as stored in its intent.
 pub fn stored_lineage(upstream: &serde_json::Value) -> Option<Digest> {
-    serde_json::from_value::<Vec<Upstream>>(upstream.clone()).ok().map(|list| lineage_digest(&list))
+    serde_json::from_value::<Vec<Upstream>>(upstream.clone())
+        .ok()
+        .map(|list| lineage_digest(&list))
 }
 
 /// Whether jobs below this one must look again after an event.
