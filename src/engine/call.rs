@@ -3,7 +3,7 @@
 use crate::check::{CheckInput, Evidence, checker};
 use crate::contract::{Clause, Strategy};
 use crate::model::{Action, JobId, OperationId, TimeMs, Verdict};
-use crate::worker::{PrepareFailure, PrepareReply, PrepareRequest};
+use crate::worker::{PrepareFailure, PrepareReply, PrepareRequest, Worker};
 use crate::world::World;
 use crate::world::ports::{
     Effect, EffectRef, EffectRequest, Lookup, Output, PortError, RunState, Side, Timed,
@@ -103,8 +103,8 @@ pub struct Context {
     pub world: World,
     /// Where relative paths of the goal file start.
     pub base_dir: Arc<PathBuf>,
-    /// Where workers may write.
-    pub scratch_dir: Arc<PathBuf>,
+    /// Who proposes configs.
+    pub worker: Arc<dyn Worker>,
     /// Virtual milliseconds that a worker's turn takes; 0 when time is real.
     pub worker_ms: i64,
 }
@@ -114,12 +114,7 @@ pub fn perform(call: &Call, context: &Context) -> Timed<Reply> {
     let world = &context.world;
     match call {
         Call::Prepare(call) => Timed {
-            value: Reply::Prepared(crate::worker::script::prepare(
-                &call.strategy,
-                &call.request,
-                &context.base_dir,
-                &context.scratch_dir,
-            )),
+            value: Reply::Prepared(context.worker.prepare(&call.strategy, &call.request)),
             took_ms: context.worker_ms,
         },
         Call::Effect(request) => map(world.target.effect(request), Reply::Effect),

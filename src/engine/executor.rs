@@ -12,7 +12,7 @@ use std::time::Duration;
 pub type Ticket = u64;
 
 /// Runs calls.
-pub trait Executor {
+pub trait Executor: Send {
     /// Takes a call; its answer comes from [`Executor::finished`].
     fn submit(&mut self, ticket: Ticket, call: Call, now: TimeMs);
 

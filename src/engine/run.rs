@@ -12,7 +12,7 @@ use crate::contract::workdays::{add_working_ms, day_length_ms};
 use crate::ledger::event::{Actor, Entry, Event};
 use crate::ledger::facts::JobFacts;
 use crate::ledger::{Batch, Holder, Ledger, LedgerError};
-use crate::model::{ContractVersion, Digest, JobId, OperationId, TimeMs, time::Clock};
+use crate::model::{Digest, JobId, OperationId, TimeMs, time::Clock};
 use crate::world::ports::Output;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -79,8 +79,11 @@ impl Stop {
 }
 
 /// Someone who decides without a keyboard: the practice owner and the simulator's people.
-pub trait Operator {
+pub trait Operator: Send {
     /// Decisions to submit now, as entries of kind `decision.submitted`.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
     fn decisions(&mut self, now: TimeMs, ledger: &Ledger) -> Result<Vec<Entry>, LedgerError>;
 
     /// When it wants to be asked again.
@@ -108,7 +111,6 @@ pub(super) enum Errand {
 pub struct Engine {
     pub(super) ledger: Ledger,
     pub(super) goal: Goal,
-    pub(super) version: ContractVersion,
     pub(super) context: Context,
     pub(super) index: Index,
     pub(super) quota: Option<Quota>,
@@ -137,8 +139,6 @@ pub struct Parts {
     pub ledger: Ledger,
     /// The adopted goal, `@me` resolved.
     pub goal: Goal,
-    /// Its version.
-    pub version: ContractVersion,
     /// World and folders.
     pub context: Context,
     /// Where calls run.
@@ -162,7 +162,6 @@ impl Engine {
         let Parts {
             ledger,
             goal,
-            version,
             context,
             executor,
             clock,
@@ -187,7 +186,6 @@ impl Engine {
         let mut engine = Self {
             ledger,
             goal,
-            version,
             context,
             index,
             quota,

@@ -51,6 +51,14 @@ pub(crate) fn beside(ledger: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Whether an engine holds the ledger now. Asks the kernel; a file left behind means nothing.
+pub fn engine_runs(ledger: &Path) -> bool {
+    match File::open(lock_path(ledger)) {
+        Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
+        Err(_) => false,
+    }
+}
+
 impl EngineLock {
     pub(crate) fn take(ledger: &Path) -> Result<Self, LedgerError> {
         let path = lock_path(ledger);

@@ -6,6 +6,7 @@
 
 mod apply;
 mod blobs;
+pub mod decide;
 mod error;
 pub mod event;
 pub mod facts;
@@ -19,7 +20,7 @@ mod verify;
 pub use error::LedgerError;
 pub use event::{Act, Actor, Entry, Event};
 pub use facts::JobFacts;
-pub use lock::Holder;
+pub use lock::{Holder, engine_runs};
 pub use read::Reader;
 pub use store::{Batch, Ledger};
 pub use verify::{Damage, VerifyReport, verify};
