@@ -54,13 +54,19 @@ def field_values(text, low, high, names=()):
 
 
 def calendar_part(values, low, high):
-    """The same numbers as systemd writes them: `*`, `00/5` or `01,07`."""
+    """The same numbers as systemd writes them: `*`, `00/5`, `10..18` or `01,07`."""
     if values == list(range(low, high + 1)):
         return "*"
     step = values[1] - values[0] if len(values) > 2 else 0
     if step > 1 and values == list(range(values[0], high + 1, step)):
         return f"{values[0]:02}/{step}"
-    return ",".join(f"{value:02}" for value in values)
+    runs = []
+    for value in values:
+        if runs and value == runs[-1][1] + 1:
+            runs[-1][1] = value
+        else:
+            runs.append([value, value])
+    return ",".join(f"{a:02}..{b:02}" if a < b else f"{a:02}" for a, b in runs)
 
 
 def keeps_whole_hours(zone):
@@ -139,10 +145,10 @@ def convert(job, definition):
     variables = ["Environment=" + quoted(f"{name}={value}", dollars=False)
                  for name, value in environment.items() if name not in CRON_OWN]
     config = "\n".join([
-        f"### {job}.timer", "[Unit]", f"Description=Schedule of {file} line {number}", "",
+        f"### {job}.timer", "[Unit]", f"Description=When line {number} of {file} fires", "",
         "[Timer]", *triggers, "AccuracySec=1s", "Persistent=false", "",
         "[Install]", "WantedBy=timers.target", "",
-        f"### {job}.service", "[Unit]", f"Description=Command of {file} line {number}", "",
+        f"### {job}.service", "[Unit]", f"Description=What line {number} of {file} runs", "",
         "[Service]", "Type=oneshot", f"User={user}", "WorkingDirectory=~",
         *variables, f"ExecStart={start}", "",
     ])

@@ -61,7 +61,8 @@ def jobs_of(path, settings):
         lines = file.read().split("\n")
     if lines[-1] == "":
         lines.pop()  # what follows the last line's end is no line
-    name = os.path.basename(path)
+    # Names of files become parts of ids and units.
+    name = re.sub(r"[^A-Za-z0-9_.-]", "-", os.path.basename(path)).lstrip("-_.") or "crontab"
     zone = settings.get("zones", {}).get(name, settings.get("zone", "UTC"))
     system = is_system(path, lines, settings.get("kind", "auto"))
     jobs, kinds, above = [], [], []
@@ -80,7 +81,7 @@ def jobs_of(path, settings):
             owner, command = crontab.user_and_command(rest) or (None, rest)
         head = f"# {name}:{number}; {'system' if system else 'user'} crontab; user {owner}; zone {zone}"
         job = {
-            "id": re.sub(r"[^A-Za-z0-9_.-]", "-", name).lstrip("-_.") + f".{number}",
+            "id": f"{name}.{number}",
             "title": command[:100] or line.strip()[:100],
             "tags": ["boot" if schedule == "@reboot" else "calendar"],
             "origin": f"{name}:{number}",

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,8 +52,11 @@ def units_of(config):
     return dict(zip(names, parts[2::2]))
 
 
-def calendars(config):
-    timer = next(text for name, text in units_of(config).items() if name.endswith(".timer"))
+def timer_of(config):
+    return next(text for name, text in units_of(config).items() if name.endswith(".timer"))
+
+
+def calendars(timer):
     return re.findall(r"^OnCalendar=(.+)$", timer, flags=re.MULTILINE)
 
 
@@ -132,6 +136,7 @@ class Target:
         try:
             os.rename(temporary, folder)
         except OSError:
+            shutil.rmtree(temporary)
             if not os.path.exists(folder):
                 raise
         sync_folder(self.staging)
@@ -181,7 +186,7 @@ class Target:
                               os.path.join(folder, timer))
         log = f"systemd-analyze verify: status {status}\n{log}"
         with open(os.path.join(folder, timer), encoding="utf-8") as file:
-            entries = re.findall(r"^OnCalendar=(.+)$", file.read(), flags=re.MULTILINE)
+            entries = calendars(file.read())
         for entry in entries:
             calendar_status, text = analyze("calendar", entry)
             log += f"systemd-analyze calendar: status {calendar_status}\n{text}"
@@ -191,9 +196,12 @@ class Target:
         return {"state": "failed", "class": "job", "why": "systemd refuses the units", "log": log}
 
     def firing_times(self, question):
-        entries = calendars(question["config"])
-        if not entries:
+        timer = timer_of(question["config"])
+        entries = calendars(timer)
+        if not entries and "\nOnBootSec=" in timer:
             raise Failed("this timer has no calendar: it starts at boot", "job")
+        if not entries:
+            raise Failed("this timer has neither a calendar nor a start at boot", "unclear")
         windows = []
         for start in question["starts"]:
             instants = set()
@@ -203,13 +211,15 @@ class Target:
         return {"windows": windows, "method": "systemd-analyze calendar, union of: " + "; ".join(entries)}
 
     def consequences(self, question):
-        entries = calendars(question["config"])
+        entries = calendars(timer_of(question["config"]))
         told = ["The crontab line goes on firing until it is removed from its crontab.",
                 "A start that comes while the last run goes on is dropped; cron would start a second run."]
         following = sorted(instant for entry in entries for instant in elapses(entry, question["at"], 1))
         if following:
             at = EPOCH + datetime.timedelta(milliseconds=following[0])
             told.append(f"Once enabled, the timer first fires at {at} UTC; no missed start is made up.")
+        else:
+            told.append("Once enabled, it starts one minute after the next boot, not now.")
         return {"consequences": told}
 
 
