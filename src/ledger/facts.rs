@@ -382,6 +382,7 @@ impl JobFacts {
             Event::JobRetried {} => {
                 // An operator who asks for a try overrules what the source holds against it.
                 self.hold = None;
+                self.approval = None;
                 self.strategy = None;
                 self.attempt_open = false;
                 self.repair_rounds = 0;
