@@ -88,7 +88,7 @@ pub fn adopt_goal(
 /// A practice goal begins on its own clock.
 fn adoption_time(goal: &Goal) -> TimeMs {
     if goal.contract.world.ports.contains_key("practice") {
-        practice::start()
+        practice::START
     } else {
         Clock::Real.now()
     }

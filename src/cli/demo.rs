@@ -102,7 +102,7 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
                 "approvals": report.approvals,
                 "chain": chain,
                 "ledger": ledger,
-                "world": place.join(practice::WORLD_FILE),
+                "world": place.join(practice::goal::WORLD_FILE),
                 "virtual_days": (days * 100.0).round() / 100.0,
                 "wall_ms": begun.elapsed().as_millis() as u64,
             }),
@@ -112,7 +112,7 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
             "{}\nchain: {chain}; {days:.1} virtual days\nledger {}\nworld {}",
             text_of(&report, finish),
             ledger.display(),
-            place.join(practice::WORLD_FILE).display()
+            place.join(practice::goal::WORLD_FILE).display()
         ))?;
     }
     Ok(if chain == "ok" {
@@ -159,6 +159,6 @@ fn write_goal(dir: &Path, args: &Args) -> Result<PathBuf, CliError> {
     std::fs::create_dir_all(dir).map_err(io)?;
     let dir = dir.canonicalize().map_err(io)?;
     let file = dir.join("practice.toml");
-    std::fs::write(&file, practice::goal_text(args.seed, args.jobs as usize)).map_err(io)?;
+    std::fs::write(&file, practice::goal::goal_text(args.seed, args.jobs as usize)).map_err(io)?;
     Ok(file)
 }

@@ -195,8 +195,8 @@ fn clock(ledger: &Ledger, on_practice: bool, speed: Speed) -> Result<Clock, CliE
     let start = ledger
         .read()
         .last_event_at()?
-        .unwrap_or(practice::start())
-        .max(practice::start());
+        .unwrap_or(practice::START)
+        .max(practice::START);
     Ok(match speed {
         Speed::Max => Clock::Virtual { now: start },
         Speed::Times(times) => Clock::scaled(start, times),

@@ -11,6 +11,7 @@ pub mod convert;
 pub mod definition;
 pub mod dialect;
 mod effects;
+pub mod goal;
 pub mod functions;
 pub mod golden;
 pub mod legacy;
