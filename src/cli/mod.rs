@@ -1,1 +1,106 @@
-//! cli
+//! The command line: one file a subcommand, no logic of its own.
+
+mod adopt;
+mod approvals;
+mod approve;
+mod attach;
+mod check;
+mod demo;
+mod error;
+mod jobs;
+mod launch;
+mod output;
+mod owner;
+mod place;
+mod practice;
+mod reject;
+mod run;
+mod show;
+mod status;
+mod verify;
+
+pub use error::{CliError, ExitCode};
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Supervise goals that take days to months.
+///
+/// The goal is a contract, the ledger is intent, the environment is fact.
+#[derive(Debug, Parser)]
+#[command(name = "dogwatch", version, about, after_help = error::EXIT_CODES)]
+pub struct Cli {
+    /// What to do; without it, the interface opens on the ledger.
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Options of every subcommand.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Common {
+    /// The ledger's file; the default is in this account's data directory.
+    #[arg(long, global = true, value_name = "FILE", env = "DOGWATCH_LEDGER")]
+    pub ledger: Option<PathBuf>,
+    /// Print JSON instead of text (shapes: docs/json.md).
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Practice: migrate an invented retailer's 120 jobs, embedded, without network or key.
+    Demo(demo::Args),
+    /// Parse and validate a goal file; say what is ambiguous.
+    Check(check::Args),
+    /// Fix a goal file as contract version 1.
+    Adopt(adopt::Args),
+    /// Work on a goal: adopt it if it is new, and open the interface unless headless.
+    Run(run::Args),
+    /// Open the interface on a ledger whose engine runs elsewhere, or not at all.
+    Attach(attach::Args),
+    /// Counts, the engine's beat, and what needs a person.
+    Status(status::Args),
+    /// List jobs.
+    Jobs(jobs::Args),
+    /// Show one job: its attempts, evidence, operations and why it does not move.
+    Show(show::Args),
+    /// List requests that wait for a decision.
+    Approvals(approvals::Args),
+    /// Approve a job's cutover, for the digest that was seen.
+    Approve(approve::Args),
+    /// Reject a job's cutover, with a reason.
+    Reject(reject::Args),
+    /// Recompute the chains, replay the entries and compare everything.
+    Verify(verify::Args),
+    /// Programs of the practice world.
+    #[command(hide = true)]
+    Practice(practice::Args),
+}
+
+impl Cli {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// A message for a person, with what was kept and what to do next.
+    pub fn run(self) -> Result<ExitCode, CliError> {
+        let common = &self.common;
+        match self.command {
+            None => attach::run(&attach::Args::default(), common),
+            Some(Command::Demo(args)) => demo::run(&args, common),
+            Some(Command::Check(args)) => check::run(&args, common),
+            Some(Command::Adopt(args)) => adopt::run(&args, common),
+            Some(Command::Run(args)) => run::run(&args, common),
+            Some(Command::Attach(args)) => attach::run(&args, common),
+            Some(Command::Status(args)) => status::run(&args, common),
+            Some(Command::Jobs(args)) => jobs::run(&args, common),
+            Some(Command::Show(args)) => show::run(&args, common),
+            Some(Command::Approvals(args)) => approvals::run(&args, common),
+            Some(Command::Approve(args)) => approve::run(&args, common),
+            Some(Command::Reject(args)) => reject::run(&args, common),
+            Some(Command::Verify(args)) => verify::run(&args, common),
+            Some(Command::Practice(args)) => practice::run(&args),
+        }
+    }
+}

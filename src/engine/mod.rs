@@ -1,1 +1,23 @@
-//! engine
+//! The engine: short loops from plain code (DESIGN sections 1, 6 and 7).
+//!
+//! [`decide`] is pure and says what to do next for one job; the [`Engine`] commits the intent, lets an
+//! [`executor`] do it, commits the outcome and asks again. A restart is the same loop.
+
+pub mod adopt;
+pub mod approval;
+pub mod call;
+pub mod decide;
+pub mod decisions;
+pub mod executor;
+mod heartbeat;
+mod index;
+pub mod operation;
+mod plan;
+pub mod quota;
+pub mod report;
+pub mod run;
+mod settle;
+pub mod surroundings;
+
+pub use decide::{Step, decide};
+pub use run::{Engine, EngineError, Finish, Settings};

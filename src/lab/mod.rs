@@ -1,1 +1,3 @@
-//! lab
+//! Measures of the mechanism itself.
+
+pub mod noop;

@@ -11,6 +11,11 @@ use std::fmt::Write as _;
 pub struct Digest(pub String);
 
 impl Digest {
+    /// All digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// The first 12 digits: enough for a person to compare, never used for a decision by a program.
     pub fn short(&self) -> &str {
         self.0.get(..12).unwrap_or(&self.0)

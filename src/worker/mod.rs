@@ -3,8 +3,10 @@
 pub mod process;
 pub mod script;
 
+use crate::contract::Strategy;
 use crate::model::{AttemptNo, FailureClass, JobId};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// What a worker is given, as JSON on its stdin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +47,38 @@ pub struct PrepareReply {
     /// The worker's own words; kept as a remark, never as evidence.
     #[serde(default)]
     pub remark: String,
+}
+
+/// Whoever answers a [`PrepareRequest`].
+pub trait Worker: Send + Sync {
+    /// One turn; blocks until it is over.
+    ///
+    /// # Errors
+    /// When there is no config.
+    fn prepare(
+        &self,
+        strategy: &Strategy,
+        request: &PrepareRequest,
+    ) -> Result<PrepareReply, PrepareFailure>;
+}
+
+/// Executables: the `script` and `command` workers.
+#[derive(Debug, Clone)]
+pub struct ProcessWorker {
+    /// Where relative paths of the goal file start.
+    pub base_dir: PathBuf,
+    /// Where they may write.
+    pub scratch_dir: PathBuf,
+}
+
+impl Worker for ProcessWorker {
+    fn prepare(
+        &self,
+        strategy: &Strategy,
+        request: &PrepareRequest,
+    ) -> Result<PrepareReply, PrepareFailure> {
+        script::prepare(strategy, request, &self.base_dir, &self.scratch_dir)
+    }
 }
 
 /// Why there is no config.

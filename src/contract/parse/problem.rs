@@ -32,7 +32,7 @@ pub struct Problem {
 
 impl GoalError {
     /// A problem of the file as a whole.
-    pub(super) fn whole(message: String, hint: Option<String>) -> Self {
+    pub fn whole(message: String, hint: Option<String>) -> Self {
         Self {
             problems: vec![Problem {
                 line: 0,

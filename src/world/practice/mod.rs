@@ -11,6 +11,7 @@ pub mod convert;
 pub mod definition;
 pub mod dialect;
 mod effects;
+pub mod goal;
 pub mod functions;
 pub mod golden;
 mod lazy;
@@ -101,4 +102,17 @@ mod tests {
             "Fri 2024-04-05 18:00"
         );
     }
+}
+
+/// Name of the world's file beside the ledger.
+pub const WORLD_FILE: &str = "world.db";
+
+/// When the practice week begins.
+pub fn start() -> crate::model::TimeMs {
+    crate::model::TimeMs(1_711_954_800_000)
+}
+
+/// The practice goal's file.
+pub fn goal_text(_seed: u64, _jobs: usize) -> String {
+    String::new()
 }

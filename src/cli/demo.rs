@@ -1,0 +1,164 @@
+//! `dogwatch demo`: the practice migration.
+
+use super::Common;
+use super::adopt::adopt_goal;
+use super::attach::{Screen, with_engine};
+use super::check::read_goal;
+use super::error::{CliError, ExitCode};
+use super::launch::{Launch, Speed, is_practice_owner, launch};
+use super::output::{print_json, print_text};
+use super::owner::PRACTICE_OWNER;
+use super::place::{data_dir, goal};
+use super::run::{exit_code, finish_word, run_headless, text_of};
+use crate::engine::report::report;
+use crate::engine::run::Settings;
+use crate::ledger::{Reader, verify};
+use crate::model::Account;
+use crate::world::practice;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Most practice jobs.
+const MAX_JOBS: usize = 100_000;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Without the interface: the whole migration, then the closing report.
+    #[arg(long)]
+    headless: bool,
+    /// Decides every fault of the practice world.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Virtual seconds a second, or `max`; 600 with the interface, max without.
+    #[arg(long)]
+    speed: Option<Speed>,
+    /// `practice-owner`: a simulated owner decides, three minutes each, in working hours.
+    #[arg(long, value_name = "WHO", value_parser = [PRACTICE_OWNER])]
+    approve: Option<String>,
+    /// How many jobs; beyond 120 the scenario is repeated on smaller tables.
+    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..=MAX_JOBS as i64))]
+    jobs: u32,
+    /// Where ledger and world are kept; a run that was cut off goes on there.
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    #[command(flatten)]
+    screen: Screen,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When the directory holds another demo, or the engine cannot go on.
+pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
+    let begun = Instant::now();
+    let place = place(args)?;
+    let ledger = place.join("ledger.db");
+    let me = match &args.approve {
+        Some(name) if is_practice_owner(name) => Account(PRACTICE_OWNER.to_owned()),
+        _ => Account::current(),
+    };
+    let file = write_goal(&place, args)?;
+    let (id, _) = adopt_goal(&ledger, read_goal(&file, &[])?, &me, true).map_err(|error| {
+        CliError::new(
+            error.what.as_str(),
+            "Another seed or number of jobs needs another --dir.",
+        )
+    })?;
+    let what = Launch {
+        ledger: &ledger,
+        goal: &id,
+        speed: args.speed.unwrap_or(if args.headless {
+            Speed::Max
+        } else {
+            Speed::Times(600.0)
+        }),
+        settings: Settings {
+            exit_when_waiting: args.headless && args.approve.is_none(),
+            stay_after_end: !args.headless,
+        },
+        practice_owner: args.approve.is_some(),
+    };
+    if !args.headless {
+        return with_engine(&what, &args.screen);
+    }
+    let mut launched = launch(&what)?;
+    let finish = run_headless(&mut launched)?;
+    let report = report(launched.engine.ledger().read(), &id)?;
+    let days = launched.engine.now().since(launched.started) as f64 / 86_400_000.0;
+    let per_day = launched.queries_per_day;
+    drop(launched);
+    let chain = verify(&ledger)?.word();
+    if common.json {
+        print_json(
+            "dogwatch.demo/1",
+            json!({
+                "seed": args.seed,
+                "finish": finish_word(finish),
+                "jobs": report.jobs,
+                "operations": report.operations,
+                "queries": { "used": report.queries_used, "limit_per_day": per_day },
+                "approvals": report.approvals,
+                "chain": chain,
+                "ledger": ledger,
+                "world": place.join(practice::goal::WORLD_FILE),
+                "virtual_days": (days * 100.0).round() / 100.0,
+                "wall_ms": begun.elapsed().as_millis() as u64,
+            }),
+        )?;
+    } else {
+        print_text(&format!(
+            "{}\nchain: {chain}; {days:.1} virtual days\nledger {}\nworld {}",
+            text_of(&report, finish),
+            ledger.display(),
+            place.join(practice::goal::WORLD_FILE).display()
+        ))?;
+    }
+    Ok(if chain == "ok" {
+        exit_code(finish)
+    } else {
+        ExitCode::Unsound
+    })
+}
+
+/// The directory named; else one under the data directory: the last demo that has not ended, or a new
+/// one. Without the interface it is always a new one, so that the same seed starts from nothing.
+fn place(args: &Args) -> Result<PathBuf, CliError> {
+    if let Some(dir) = &args.dir {
+        return Ok(dir.clone());
+    }
+    let parent = data_dir()?.join("demo");
+    let name = |number: u32| parent.join(format!("seed-{}-jobs-{}-{number}", args.seed, args.jobs));
+    let last = (1..10_000)
+        .take_while(|number| name(*number).exists())
+        .last();
+    let Some(last) = last else { return Ok(name(1)) };
+    Ok(if args.headless || has_ended(&name(last)) {
+        name(last + 1)
+    } else {
+        name(last)
+    })
+}
+
+fn has_ended(dir: &Path) -> bool {
+    let Ok(reader) = Reader::open(&dir.join("ledger.db")) else {
+        return false;
+    };
+    goal(&reader, None).is_ok_and(|row| row.ended.is_some())
+}
+
+/// Writes the goal file where the ledger is, so that a person can read what was adopted.
+fn write_goal(dir: &Path, args: &Args) -> Result<PathBuf, CliError> {
+    let io = |error: std::io::Error| {
+        CliError::new(
+            format!("{}: {error}", dir.display()),
+            "Nothing was started. Name another --dir.",
+        )
+    };
+    std::fs::create_dir_all(dir).map_err(io)?;
+    let dir = dir.canonicalize().map_err(io)?;
+    let file = dir.join("practice.toml");
+    std::fs::write(&file, practice::goal::goal_text(args.seed, args.jobs as usize)).map_err(io)?;
+    Ok(file)
+}

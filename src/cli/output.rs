@@ -1,0 +1,76 @@
+//! Printing: JSON with a versioned shape, or text through the one door.
+
+use super::error::CliError;
+use crate::model::SafeText;
+use serde_json::{Value, json};
+use std::io::Write as _;
+
+/// Prints an object with its shape's name and version first, such as `dogwatch.status/1`.
+///
+/// # Errors
+/// When standard output is gone.
+pub fn print_json(schema: &str, body: Value) -> Result<(), CliError> {
+    let mut object = json!({ "schema": schema });
+    if let (Value::Object(target), Value::Object(source)) = (&mut object, body) {
+        target.extend(source);
+    }
+    let text = serde_json::to_string_pretty(&object).unwrap_or_default();
+    print_raw(&text)
+}
+
+/// Prints lines that may hold text from outside.
+///
+/// # Errors
+/// When standard output is gone.
+pub fn print_text(text: &str) -> Result<(), CliError> {
+    print_raw(SafeText::block(text).as_str())
+}
+
+fn print_raw(text: &str) -> Result<(), CliError> {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        // A pager that was closed is no error.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(CliError::new(
+            format!("standard output: {error}"),
+            "Nothing was changed.",
+        )),
+    }
+}
+
+/// Text in columns, as wide as their content; the last one is not padded.
+pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    use unicode_width::UnicodeWidthStr as _;
+    let clean: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            row.iter()
+                .map(|cell| SafeText::line(cell).into_string())
+                .collect()
+        })
+        .collect();
+    let mut widths: Vec<usize> = head.iter().map(|cell| cell.width()).collect();
+    for row in &clean {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.width());
+        }
+    }
+    let line = |cells: &mut dyn Iterator<Item = &str>| {
+        let mut out = String::new();
+        for (index, cell) in cells.enumerate() {
+            let width = widths.get(index).copied().unwrap_or(0);
+            out.push_str(cell);
+            if index + 1 < widths.len() {
+                out.push_str(&" ".repeat(width.saturating_sub(cell.width()) + 2));
+            }
+        }
+        out.trim_end().to_owned()
+    };
+    let mut out = line(&mut head.iter().copied());
+    for row in &clean {
+        out.push('\n');
+        out.push_str(&line(&mut row.iter().map(String::as_str)));
+    }
+    out
+}

@@ -1,0 +1,64 @@
+//! The practice owner: a simulated person who approves in working hours, three minutes each.
+
+use crate::contract::Workdays;
+use crate::contract::workdays::{is_working, next_working};
+use crate::engine::run::Operator;
+use crate::ledger::event::{Act, Entry};
+use crate::ledger::{Ledger, LedgerError, decide};
+use crate::model::{Account, GoalId, TimeMs};
+
+/// The account of the simulated owner; the ledger shows every decision under this name.
+pub const PRACTICE_OWNER: &str = "practice-owner";
+
+/// Approves the oldest request each time.
+#[derive(Debug)]
+pub struct PracticeOwner {
+    goal: GoalId,
+    workdays: Workdays,
+    each_ms: i64,
+    free_at: TimeMs,
+}
+
+impl PracticeOwner {
+    /// For a goal, with the contract's minutes for each decision.
+    pub fn new(goal: GoalId, workdays: Workdays, minutes_each: f64, now: TimeMs) -> Self {
+        let each_ms = ((minutes_each * 60_000.0) as i64).max(1_000);
+        Self {
+            goal,
+            workdays,
+            each_ms,
+            free_at: now.plus_ms(each_ms),
+        }
+    }
+}
+
+impl Operator for PracticeOwner {
+    fn decisions(&mut self, now: TimeMs, ledger: &Ledger) -> Result<Vec<Entry>, LedgerError> {
+        if now < self.free_at || !is_working(&self.workdays, now) {
+            return Ok(Vec::new());
+        }
+        self.free_at = now.plus_ms(self.each_ms);
+        let open = ledger.read().open_approvals(&self.goal)?;
+        let Some(first) = open.first() else {
+            return Ok(Vec::new());
+        };
+        let act = Act::Approve {
+            approval: first.approval.clone(),
+            digest: first.digest.clone(),
+        };
+        let account = Account(PRACTICE_OWNER.to_owned());
+        // No origin and no process in the id: the same seed gives the same ledger.
+        Ok(vec![decide::entry(
+            &self.goal, &first.job, act, &account, "", now, now,
+        )])
+    }
+
+    fn next(&self, now: TimeMs) -> Option<TimeMs> {
+        let at = self.free_at.max(now.plus_ms(1));
+        Some(if is_working(&self.workdays, at) {
+            at
+        } else {
+            next_working(&self.workdays, at)
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! `dogwatch show JOB`: everything the ledger knows of one job.
+
+use super::Common;
+use super::error::{CliError, ExitCode};
+use super::output::{print_json, print_text, table};
+use super::place::{goal, job, reader};
+use crate::ledger::facts::JobFacts;
+use crate::ledger::read::{AttemptRow, EvidenceRow, OperationRow, View};
+use crate::model::Digest;
+use serde_json::{Value, json};
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The job.
+    job: String,
+    /// Print the current config as well.
+    #[arg(long)]
+    config: bool,
+    /// The goal.
+    #[arg(long, value_name = "ID")]
+    goal: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When the job does not exist or the ledger cannot be read.
+pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
+    let reader = reader(common)?;
+    let row = goal(&reader, args.goal.as_deref())?;
+    let id = job(&reader, &row.goal, &args.job)?;
+    let view = reader.view();
+    let Some(facts) = view.facts(&row.goal, &id)? else {
+        return Err(CliError::new(format!("job {id} is gone"), ""));
+    };
+    let attempts = view.attempts(&row.goal, &id)?;
+    let evidence = view.evidence(&row.goal, &id)?;
+    let operations = view.operations(&row.goal, &id)?;
+    let config = match (&facts.config, args.config) {
+        (Some(digest), true) => Some(text(view, digest)?),
+        _ => None,
+    };
+    if common.json {
+        let details: Vec<Value> = evidence
+            .iter()
+            .map(|one| {
+                let detail = text(view, &one.detail)
+                    .ok()
+                    .and_then(|text| serde_json::from_str(&text).ok());
+                json!({ "row": one, "detail": detail.unwrap_or(Value::Null) })
+            })
+            .collect();
+        print_json(
+            "dogwatch.show/1",
+            json!({
+                "goal": row.goal, "job": id, "facts": facts, "attempts": attempts, "evidence": details,
+                "operations": operations, "config": config,
+            }),
+        )?;
+        return Ok(ExitCode::Done);
+    }
+    print_text(&render(
+        &facts,
+        &attempts,
+        &evidence,
+        &operations,
+        config.as_deref(),
+    ))?;
+    Ok(ExitCode::Done)
+}
+
+fn text(view: View<'_>, digest: &Digest) -> Result<String, CliError> {
+    let bytes = view.blob(digest)?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn render(
+    facts: &JobFacts,
+    attempts: &[AttemptRow],
+    evidence: &[EvidenceRow],
+    operations: &[OperationRow],
+    config: Option<&str>,
+) -> String {
+    let mut out = format!(
+        "{} ({}): {}\n{}\nfrom {}, {} clauses, {} queries, {} staging runs\n",
+        facts.id,
+        facts.state,
+        facts.reason,
+        facts.title,
+        facts.origin,
+        facts.clauses.len(),
+        facts.queries,
+        facts.tries_total
+    );
+    if let Some(wait) = &facts.wait {
+        out.push_str(&format!(
+            "waits: {}; next look {}, overdue {}\n",
+            wait.reason, wait.next_check, wait.overdue
+        ));
+    }
+    if let Some(approval) = &facts.approval {
+        out.push_str(&format!(
+            "request {} ({}), digest {}\n",
+            approval.id,
+            approval.state.word(),
+            approval.digest
+        ));
+    }
+    for one in attempts {
+        let outcome = if one.outcome.is_empty() {
+            "goes on"
+        } else {
+            &one.outcome
+        };
+        out.push_str(&format!(
+            "attempt {} by {}: {outcome}. {}\n",
+            one.attempt, one.strategy, one.reason
+        ));
+    }
+    let lines: Vec<Vec<String>> = evidence
+        .iter()
+        .map(|one| {
+            vec![
+                one.clause.0.clone(),
+                one.verdict.word().to_owned(),
+                one.at.to_string(),
+                one.summary.clone(),
+            ]
+        })
+        .collect();
+    if !lines.is_empty() {
+        out.push_str(&format!(
+            "{}\n",
+            table(&["clause", "verdict", "at", "evidence"], &lines)
+        ));
+    }
+    let lines: Vec<Vec<String>> = operations
+        .iter()
+        .map(|one| {
+            vec![
+                one.operation.0.clone(),
+                one.action.clone(),
+                one.state.word().to_owned(),
+                if one.why.is_empty() {
+                    one.reference.clone()
+                } else {
+                    one.why.clone()
+                },
+            ]
+        })
+        .collect();
+    if !lines.is_empty() {
+        out.push_str(&format!(
+            "{}\n",
+            table(&["operation", "action", "state", "what"], &lines)
+        ));
+    }
+    if let Some(config) = config {
+        out.push_str(&format!("config:\n{config}"));
+    }
+    out.trim_end().to_owned()
+}

@@ -1,0 +1,459 @@
+//! What to do next for one job. Pure and total: the same facts give the same step.
+
+use super::approval::{Bundle, bundle};
+use super::surroundings::{ClauseView, Surroundings, lineage_digest, stored_lineage};
+use crate::contract::{Contract, Strategy};
+use crate::ledger::facts::{ApprovalFacts, ApprovalState, JobFacts, RunFacts};
+use crate::model::{
+    ApprovalId, ClauseId, FailureClass, JobState, OperationId, OperationState, TimeMs, Verdict,
+    WaitKind, Wake,
+};
+use crate::world::ports::{Hold, Upstream};
+
+/// Refusals in a row that are not the job's fault before a person is asked.
+pub const MAX_REFUSALS: u32 = 20;
+/// Checks in a row without a verdict before a person is asked.
+pub const MAX_CHECK_TRIES: u32 = 6;
+/// How long a wait upon people may last when the contract says nothing.
+const PERSON_OVERDUE_MS: i64 = 24 * 3_600_000;
+const HOUR_MS: i64 = 3_600_000;
+
+/// A wait to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// For what.
+    pub kind: WaitKind,
+    /// One sentence.
+    pub reason: String,
+    /// What would end it.
+    pub wakes: Vec<Wake>,
+    /// When to look again in any case.
+    pub next_check: TimeMs,
+    /// When it counts as stalled.
+    pub overdue: TimeMs,
+}
+
+/// The next step of one job.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Look an operation of unknown outcome up.
+    Settle(OperationId),
+    /// A check was cut off by a stop: its reservation counts as spent.
+    CloseCheck,
+    /// Begin an attempt with the strategy of this index.
+    StartAttempt(usize),
+    /// Let the worker propose a config.
+    Prepare,
+    /// Create the config in staging and run it, built upon this lineage.
+    Stage(Vec<Upstream>),
+    /// Look at the staging run.
+    Watch(OperationId),
+    /// Judge a clause on the staging run.
+    Check(ClauseId, Vec<Upstream>),
+    /// The config failed for good; the attempt ends.
+    FailConfig(Vec<String>),
+    /// All clauses pass.
+    Reconciled(String),
+    /// Put a request before the approver.
+    Request(Bundle),
+    /// The request means nothing any more.
+    Void(ApprovalId, String),
+    /// Put it into production.
+    CutOver(Vec<Upstream>),
+    /// The cutover was applied: the job's life ends.
+    Confirm,
+    /// A person takes it.
+    HandOver(String),
+    /// Wait, visibly.
+    Wait(Waiting),
+    /// Nothing to do.
+    Nothing(&'static str),
+}
+
+/// The contract and the plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// What the owner fixed.
+    pub contract: &'a Contract,
+    /// The ordered strategies.
+    pub strategies: &'a [Strategy],
+}
+
+/// Decides the next step of a job.
+pub fn decide(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Step {
+    settle_first(job, now)
+        .or_else(|| before_work(job, around, now))
+        .or_else(|| prepare(job, rules))
+        .or_else(|| stage(job, rules, around, now))
+        .or_else(|| check(job, around, now))
+        .unwrap_or_else(|| gate(job, rules, around, now))
+}
+
+/// Nothing else happens to a job while an outcome is unknown.
+fn settle_first(job: &JobFacts, now: TimeMs) -> Option<Step> {
+    let operation = job.unsettled().next()?;
+    let due = operation.next_look.is_none_or(|at| at <= now);
+    if operation.state == OperationState::Intended || due {
+        return Some(Step::Settle(operation.id.clone()));
+    }
+    let next = operation.next_look.unwrap_or(now);
+    let whose = if operation.to_verify {
+        "a person may rule on it"
+    } else {
+        "looked up again"
+    };
+    Some(Step::Wait(Waiting {
+        kind: if operation.to_verify {
+            WaitKind::ToVerify
+        } else {
+            WaitKind::World
+        },
+        reason: format!(
+            "outcome of {} {} is unknown ({}); {whose}",
+            operation.action, operation.id, operation.why
+        ),
+        wakes: vec![
+            Wake::At { at: next },
+            Wake::Operation {
+                id: operation.id.0.clone(),
+            },
+        ],
+        next_check: next,
+        overdue: operation
+            .intended_at
+            .plus_ms(PERSON_OVERDUE_MS)
+            .max(next.plus_ms(HOUR_MS)),
+    }))
+}
+
+fn before_work(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Step> {
+    if job.state.has_ended() {
+        return Some(Step::Nothing("the job has ended"));
+    }
+    if job.open_check.is_some() {
+        return Some(Step::CloseCheck);
+    }
+    if job.production.is_some() {
+        return Some(Step::Confirm);
+    }
+    if job.paused {
+        return Some(Step::Wait(Waiting {
+            kind: WaitKind::Paused,
+            reason: "paused by an operator".to_owned(),
+            wakes: vec![Wake::Event {
+                name: "resume".to_owned(),
+            }],
+            next_check: now.plus_ms(PERSON_OVERDUE_MS),
+            overdue: now.plus_ms(7 * PERSON_OVERDUE_MS),
+        }));
+    }
+    if around.in_cycle {
+        return Some(Step::HandOver(
+            "it depends on itself through other jobs; the order must be decided".to_owned(),
+        ));
+    }
+    if let Some(hold) = &job.hold {
+        return Some(Step::HandOver(hold_reason(hold)));
+    }
+    let until = job.not_before.filter(|at| *at > now)?;
+    Some(Step::Wait(Waiting {
+        kind: WaitKind::World,
+        reason: format!("tried again after a pause: {}", last_trouble(job)),
+        wakes: vec![Wake::At { at: until }],
+        next_check: until,
+        overdue: until.plus_ms(HOUR_MS),
+    }))
+}
+
+fn hold_reason(hold: &serde_json::Value) -> String {
+    match serde_json::from_value::<Hold>(hold.clone()) {
+        Ok(hold) if hold.kind == "retire" => {
+            format!(
+                "proposed to retire: {} ({})",
+                hold.reason,
+                hold.evidence.join("; ")
+            )
+        }
+        Ok(hold) => format!("{} ({})", hold.reason, hold.evidence.join("; ")),
+        Err(_) => "the source holds it back".to_owned(),
+    }
+}
+
+fn last_trouble(job: &JobFacts) -> String {
+    let refused = job
+        .operations
+        .values()
+        .filter(|one| one.state == OperationState::Refused)
+        .max_by_key(|one| one.intended_at)
+        .map(|one| one.why.clone());
+    match (&job.run, refused) {
+        (Some(RunFacts::Failed { why, .. }), _) => why.clone(),
+        (_, Some(why)) => why,
+        _ if job.check_tries > 0 => "a check got no answer".to_owned(),
+        _ => "the worker gave no config".to_owned(),
+    }
+}
+
+fn prepare(job: &JobFacts, rules: Rules<'_>) -> Option<Step> {
+    let Some(current) = job.strategy.map(|index| index as usize) else {
+        return Some(match rules.strategies.first() {
+            Some(_) => Step::StartAttempt(0),
+            None => Step::HandOver("the plan has no strategy".to_owned()),
+        });
+    };
+    let config_failed = job.config.is_some() && job.config == job.failed_config;
+    if config_failed || !job.attempt_open {
+        return Some(after_failed_config(job, rules, current));
+    }
+    if job.config.is_some() {
+        return None;
+    }
+    if let Some(why) = &job.prepare_refused {
+        return Some(match usable_strategy(rules, current + 1) {
+            Some(next) => Step::StartAttempt(next),
+            None => Step::HandOver(format!("no config: {why}")),
+        });
+    }
+    if job.prepare_tries >= rules.contract.limits.staging_tries {
+        return Some(Step::HandOver(format!(
+            "the worker failed {} times",
+            job.prepare_tries
+        )));
+    }
+    Some(Step::Prepare)
+}
+
+/// A script answers the same question the same way, so it is not asked twice; a command may repair.
+fn after_failed_config(job: &JobFacts, rules: Rules<'_>, current: usize) -> Step {
+    let failures = job.last_failures.join("; ");
+    let repairs = rules
+        .strategies
+        .get(current)
+        .is_some_and(|one| one.worker == "command");
+    let same_change = job.attempt_open && job.config == job.failed_config;
+    if repairs && !same_change && job.repair_rounds < rules.contract.limits.repair_rounds {
+        return Step::StartAttempt(current);
+    }
+    match usable_strategy(rules, current + 1) {
+        Some(next) => Step::StartAttempt(next),
+        None if failures.is_empty() => Step::HandOver("every strategy was tried".to_owned()),
+        None => Step::HandOver(failures),
+    }
+}
+
+/// The next strategy at or after an index whose worker this engine has.
+fn usable_strategy(rules: Rules<'_>, from: usize) -> Option<usize> {
+    (from..rules.strategies.len()).find(|index| {
+        rules
+            .strategies
+            .get(*index)
+            .is_some_and(|one| matches!(one.worker.as_str(), "script" | "command"))
+    })
+}
+
+fn stage(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Option<Step> {
+    if let Some(why) = &job.config_refused {
+        let cut_over_refused = job
+            .approval
+            .as_ref()
+            .is_some_and(|own| own.state == ApprovalState::Used);
+        return Some(if cut_over_refused {
+            Step::HandOver(format!("production refused the cutover: {why}"))
+        } else {
+            Step::FailConfig(vec![format!("the target refused the config: {why}")])
+        });
+    }
+    if job.refusals >= MAX_REFUSALS {
+        return Some(Step::HandOver(format!(
+            "refused {} times in a row: {}",
+            job.refusals,
+            last_trouble(job)
+        )));
+    }
+    let lineage = match around.lineage() {
+        Ok(lineage) => lineage,
+        Err(upstream) => {
+            return Some(Step::Wait(Waiting {
+                kind: WaitKind::Upstream,
+                reason: format!("waits for {} ({})", upstream.job, upstream.state),
+                wakes: vec![Wake::Job {
+                    id: upstream.job.0.clone(),
+                }],
+                next_check: now.plus_ms(PERSON_OVERDUE_MS),
+                overdue: now.plus_ms(4 * PERSON_OVERDUE_MS),
+            }));
+        }
+    };
+    match &job.run {
+        None => Some(Step::Stage(lineage)),
+        Some(RunFacts::Going { operation }) => Some(Step::Watch(operation.clone())),
+        Some(RunFacts::Failed {
+            class: FailureClass::Job,
+            why,
+            ..
+        }) => Some(Step::FailConfig(vec![format!("staging run failed: {why}")])),
+        Some(RunFacts::Failed { why, .. }) => {
+            Some(if job.staging_tries < rules.contract.limits.staging_tries {
+                Step::Stage(lineage)
+            } else {
+                Step::HandOver(format!(
+                    "staging failed {} times, last: {why}",
+                    job.staging_tries
+                ))
+            })
+        }
+        Some(RunFacts::Succeeded { operation }) => {
+            let built_upon = job
+                .operations
+                .get(operation)
+                .and_then(|one| stored_lineage(&one.upstream));
+            // What it was built upon has changed since: the old output proves nothing now.
+            (built_upon != Some(lineage_digest(&lineage))).then_some(Step::Stage(lineage))
+        }
+    }
+}
+
+/// The clause's last word, if its validity key is the current one.
+fn valid_verdict<'a>(
+    job: &'a JobFacts,
+    clause: &ClauseView,
+    lineage: &[Upstream],
+) -> Option<(Verdict, &'a str)> {
+    let own = job.evidence.get(&clause.id)?;
+    let valid = own.clause_digest == clause.clause_digest
+        && own.checker == clause.checker
+        && Some(&own.config) == job.config.as_ref()
+        && own.lineage == lineage_digest(lineage);
+    valid.then_some((own.verdict, own.summary.as_str()))
+}
+
+fn check(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Step> {
+    let lineage = around.lineage().ok()?;
+    // What costs nothing is judged first: a failure there saves queries.
+    let mut clauses: Vec<&ClauseView> = around.clauses.iter().collect();
+    clauses.sort_by_key(|clause| clause.queries);
+    for clause in clauses {
+        match valid_verdict(job, clause, &lineage) {
+            Some((Verdict::Pass, _)) => {}
+            Some((Verdict::Unverified, why)) => {
+                return Some(Step::HandOver(format!(
+                    "clause {} cannot be judged: {why}",
+                    clause.id
+                )));
+            }
+            Some((verdict, why)) => {
+                return Some(Step::FailConfig(vec![format!(
+                    "clause {}: {verdict}: {why}",
+                    clause.id
+                )]));
+            }
+            None => return Some(judge(job, clause, lineage, around, now)),
+        }
+    }
+    if around.clauses.is_empty() {
+        return Some(Step::HandOver(
+            "no clause applies to it, so nothing can say that it is done".to_owned(),
+        ));
+    }
+    None
+}
+
+fn judge(
+    job: &JobFacts,
+    clause: &ClauseView,
+    lineage: Vec<Upstream>,
+    around: &Surroundings,
+    now: TimeMs,
+) -> Step {
+    if job.check_tries >= MAX_CHECK_TRIES {
+        return Step::HandOver(format!(
+            "clause {} got no verdict in {} tries",
+            clause.id, job.check_tries
+        ));
+    }
+    match around.quota {
+        Some(quota) if clause.queries > quota.limit => Step::HandOver(format!(
+            "clause {} needs {} queries; the contract allows {} a day",
+            clause.id, clause.queries, quota.limit
+        )),
+        Some(quota) if clause.queries > quota.left => Step::Wait(Waiting {
+            kind: WaitKind::Quota,
+            reason: format!(
+                "clause {} needs {} queries; {} of {} are left today",
+                clause.id, clause.queries, quota.left, quota.limit
+            ),
+            wakes: vec![Wake::QuotaReset {
+                budget: "warehouse_queries".to_owned(),
+                at: quota.renews_at,
+            }],
+            next_check: quota.renews_at,
+            overdue: quota.renews_at.max(now).plus_ms(PERSON_OVERDUE_MS),
+        }),
+        _ => Step::Check(clause.id.clone(), lineage),
+    }
+}
+
+fn gate(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Step {
+    let Ok(lineage) = around.lineage() else {
+        return Step::Nothing("upstream is not settled");
+    };
+    let current = bundle(job, rules.contract, &around.clauses, &lineage);
+    if job.state == JobState::Staged || job.state == JobState::Working {
+        return Step::Reconciled(format!(
+            "{} of {} clauses pass",
+            around.clauses.len(),
+            around.clauses.len()
+        ));
+    }
+    if !rules.contract.approval.required {
+        return Step::CutOver(lineage);
+    }
+    let Some(own) = &job.approval else {
+        return Step::Request(current);
+    };
+    if let Some(step) = request_is_stale(own, &current, now) {
+        return step;
+    }
+    match own.state {
+        ApprovalState::Void => Step::Request(current),
+        ApprovalState::Rejected => Step::HandOver(format!("cutover rejected by {}", own.decided)),
+        ApprovalState::Approved => Step::CutOver(lineage),
+        ApprovalState::Used => Step::HandOver("the cutover ended without an effect".to_owned()),
+        ApprovalState::Open => Step::Wait(Waiting {
+            kind: WaitKind::Person,
+            reason: format!("waits for {} to decide the cutover", names(rules.contract)),
+            wakes: vec![Wake::Approval],
+            next_check: own
+                .expires_at
+                .unwrap_or_else(|| now.plus_ms(PERSON_OVERDUE_MS)),
+            overdue: own
+                .expires_at
+                .or(around.person_overdue)
+                .unwrap_or_else(|| own.requested_at.plus_ms(PERSON_OVERDUE_MS)),
+        }),
+    }
+}
+
+fn request_is_stale(own: &ApprovalFacts, current: &Bundle, now: TimeMs) -> Option<Step> {
+    if !matches!(own.state, ApprovalState::Open | ApprovalState::Approved) {
+        return None;
+    }
+    if own.digest != current.digest {
+        return Some(Step::Void(
+            own.id.clone(),
+            "what it was bound to has changed".to_owned(),
+        ));
+    }
+    let expired = own.expires_at.is_some_and(|at| at <= now);
+    expired.then(|| Step::Void(own.id.clone(), "it expired before it was used".to_owned()))
+}
+
+fn names(contract: &Contract) -> String {
+    let names: Vec<&str> = contract
+        .approval
+        .by
+        .iter()
+        .map(|account| account.0.as_str())
+        .collect();
+    names.join(" or ")
+}

@@ -1,0 +1,231 @@
+//! Answering what people ask for: each exactly once, accepted or refused with a reason.
+
+use super::approval::bundle;
+use super::run::{Engine, EngineError};
+use crate::ledger::event::{Act, Actor, Event};
+use crate::ledger::facts::{ApprovalState, JobFacts};
+use crate::ledger::read::DecisionRow;
+use crate::model::{
+    Account, ApprovalId, Digest, FailureClass, JobState, OperationId, OperationState,
+};
+
+/// What an act leads to: entries in the person's name, or why not.
+type Verdict = Result<(Vec<Event>, String), String>;
+
+impl Engine {
+    /// Answers one decision.
+    pub(super) fn answer(&mut self, decision: &DecisionRow) -> Result<(), EngineError> {
+        let id = &decision.job;
+        let damaged = self.index.jobs.get(id).map(|job| job.damaged);
+        let verdict = match damaged {
+            None => Err(format!("there is no job {id}")),
+            Some(true) => Err("its entries are damaged; nothing of it is started".to_owned()),
+            Some(false) => {
+                let facts = self.facts(id)?;
+                self.judge(&facts, &decision.by, &decision.act)
+            }
+        };
+        if damaged.is_none() {
+            return self.answer_without_job(decision, &verdict.err().unwrap_or_default());
+        }
+        let (accepted, why) = match verdict {
+            Ok((events, why)) => {
+                for event in events {
+                    self.emit_as(id, Actor::Person(decision.by.clone()), event)?;
+                }
+                (true, why)
+            }
+            Err(why) => (false, why),
+        };
+        self.emit(
+            id,
+            Event::DecisionAnswered {
+                decision: decision.decision.clone(),
+                accepted,
+                why,
+            },
+        )?;
+        if accepted {
+            match &decision.act {
+                Act::HandOver { reason } => {
+                    self.hand_over(id, &format!("handed over by {}: {reason}", decision.by))?;
+                }
+                Act::Retry => {
+                    self.move_to(
+                        id,
+                        JobState::Pending,
+                        &format!("tried again for {}", decision.by),
+                    )?;
+                }
+                _ => {}
+            }
+        }
+        self.index.mark_ready(id);
+        Ok(())
+    }
+
+    fn judge(&mut self, facts: &JobFacts, by: &Account, act: &Act) -> Verdict {
+        match act {
+            Act::Approve { approval, digest } => self.judge_gate(facts, by, approval, digest, None),
+            Act::Reject {
+                approval,
+                digest,
+                reason,
+            } => self.judge_gate(facts, by, approval, digest, Some(reason)),
+            Act::Pause if facts.state.has_ended() => Err("the job has ended".to_owned()),
+            Act::Pause if facts.paused => Err("it is paused already".to_owned()),
+            Act::Pause => Ok((
+                vec![Event::JobPaused {}],
+                "nothing new is started for it".to_owned(),
+            )),
+            Act::Resume if !facts.paused => Err("it is not paused".to_owned()),
+            Act::Resume => Ok((vec![Event::JobResumed {}], "it goes on".to_owned())),
+            Act::Retry => match facts.state {
+                JobState::HandedOver => Ok((
+                    vec![Event::JobRetried {}],
+                    "it begins again from the first strategy".to_owned(),
+                )),
+                other => Err(format!(
+                    "only a job that was handed over is tried again; it is {other}"
+                )),
+            },
+            Act::HandOver { .. } if facts.state.has_ended() => Err("the job has ended".to_owned()),
+            Act::HandOver { reason } if reason.trim().is_empty() => {
+                Err("a reason is needed".to_owned())
+            }
+            Act::HandOver { .. } => Ok((vec![], "a person has it".to_owned())),
+            Act::Comment { text } if text.trim().is_empty() => {
+                Err("the comment is empty".to_owned())
+            }
+            Act::Comment { text } => Ok((
+                vec![Event::JobCommented {
+                    text: text.chars().take(4_000).collect(),
+                }],
+                "kept for the next attempt".to_owned(),
+            )),
+            Act::Rule {
+                operation,
+                happened,
+                reference,
+                reason,
+            } => judge_rule(facts, by, operation, *happened, reference, reason),
+            Act::LookAgain { operation } => match facts.operations.get(operation) {
+                Some(one) if one.state == OperationState::Unknown => Ok((
+                    vec![Event::OpUnknown {
+                        operation: operation.clone(),
+                        why: one.why.clone(),
+                        next_look: self.now,
+                    }],
+                    "it is looked up now".to_owned(),
+                )),
+                _ => Err("its outcome is known".to_owned()),
+            },
+        }
+    }
+
+    fn judge_gate(
+        &mut self,
+        facts: &JobFacts,
+        by: &Account,
+        approval: &ApprovalId,
+        digest: &Digest,
+        rejected: Option<&String>,
+    ) -> Verdict {
+        let rule = &self.goal.contract.approval;
+        if !rule.by.contains(by) {
+            let names: Vec<&str> = rule.by.iter().map(|one| one.0.as_str()).collect();
+            return Err(format!(
+                "{by} is not an approver; the contract names {}",
+                names.join(", ")
+            ));
+        }
+        let Some(own) = facts.approval.as_ref().filter(|own| own.id == *approval) else {
+            return Err("that request is not the job's current one".to_owned());
+        };
+        if own.state != ApprovalState::Open {
+            return Err(format!("the request is {}, not open", own.state.word()));
+        }
+        if own.expires_at.is_some_and(|at| at <= self.now) {
+            return Err("the request expired".to_owned());
+        }
+        if own.digest != *digest {
+            return Err(format!(
+                "what you saw ({}) is not what is asked now ({})",
+                digest.short(),
+                own.digest.short()
+            ));
+        }
+        let around = self.surroundings(&facts.id);
+        let current = around
+            .lineage()
+            .map(|lineage| bundle(facts, &self.goal.contract, &around.clauses, &lineage).digest)
+            .map_err(|up| format!("upstream job {} is changing", up.job))?;
+        if current != own.digest {
+            return Err("what it was bound to has changed; it is asked again".to_owned());
+        }
+        if rejected.is_some_and(|reason| reason.trim().is_empty()) {
+            return Err("a reason is needed".to_owned());
+        }
+        Ok((
+            vec![Event::ApprovalDecided {
+                approval: approval.clone(),
+                approved: rejected.is_none(),
+                by: by.clone(),
+                reason: rejected
+                    .map(|text| text.chars().take(2_000).collect())
+                    .unwrap_or_default(),
+            }],
+            if rejected.is_none() {
+                "approved".to_owned()
+            } else {
+                "rejected".to_owned()
+            },
+        ))
+    }
+
+    /// A decision about a job that does not exist is answered in the goal's chain.
+    fn answer_without_job(&mut self, decision: &DecisionRow, why: &str) -> Result<(), EngineError> {
+        self.emit_goal(Event::DecisionAnswered {
+            decision: decision.decision.clone(),
+            accepted: false,
+            why: why.to_owned(),
+        });
+        Ok(())
+    }
+}
+
+fn judge_rule(
+    facts: &JobFacts,
+    by: &Account,
+    operation: &OperationId,
+    happened: bool,
+    reference: &str,
+    reason: &str,
+) -> Verdict {
+    let open = facts
+        .operations
+        .get(operation)
+        .is_some_and(|one| one.state == OperationState::Unknown);
+    if !open {
+        return Err("its outcome is known".to_owned());
+    }
+    if reason.trim().is_empty() || (happened && reference.trim().is_empty()) {
+        return Err("a ruling needs its reason, and the reference when it happened".to_owned());
+    }
+    let event = if happened {
+        Event::OpApplied {
+            operation: operation.clone(),
+            reference: reference.to_owned(),
+            observed: format!("ruled by {by}: {reason}"),
+            how: "ruling".to_owned(),
+        }
+    } else {
+        Event::OpRefused {
+            operation: operation.clone(),
+            why: format!("ruled by {by}: it did not happen: {reason}"),
+            class: FailureClass::Unclear,
+            retry_at: None,
+        }
+    };
+    Ok((vec![event], "ruled".to_owned()))
+}

@@ -1,0 +1,116 @@
+//! Looking at the goal as a whole, and often deciding to wait.
+
+use crate::ledger::event::Event;
+use crate::ledger::read::{AlertRow, Overview};
+use crate::model::{TimeMs, WaitKind};
+
+/// When the engine looks, and what it says.
+#[derive(Debug)]
+pub(super) struct Heart {
+    every_ms: i64,
+    next: TimeMs,
+}
+
+impl Heart {
+    pub(super) fn new(every_ms: i64, now: TimeMs) -> Self {
+        let every_ms = every_ms.max(1_000);
+        Self {
+            every_ms,
+            next: now.plus_ms(every_ms),
+        }
+    }
+
+    pub(super) fn is_due(&self, now: TimeMs) -> bool {
+        now >= self.next
+    }
+
+    pub(super) fn next(&self) -> TimeMs {
+        self.next
+    }
+
+    /// One heartbeat: a line with its reason, and alerts raised or cleared.
+    pub(super) fn beat(
+        &mut self,
+        now: TimeMs,
+        overview: &Overview,
+        alerts: &[AlertRow],
+        active: usize,
+        deadline: Option<TimeMs>,
+    ) -> Vec<Event> {
+        self.next = now.plus_ms(self.every_ms);
+        let decided = if active > 0 { "act" } else { "wait" };
+        let mut events = vec![Event::Heartbeat {
+            decided: decided.to_owned(),
+            reason: reason(overview, active),
+        }];
+        let ended: u64 = overview
+            .by_state
+            .iter()
+            .filter(|(state, _)| state.has_ended())
+            .map(|(_, count)| count)
+            .sum();
+        let late = deadline.is_some_and(|at| now > at) && ended < overview.jobs;
+        let is_open = |rule: &str| {
+            alerts
+                .iter()
+                .any(|one| one.job.is_none() && one.rule == rule && one.cleared_at.is_none())
+        };
+        alarm(&mut events, "deadline", late, is_open("deadline"), || {
+            format!(
+                "the deadline passed with {} jobs not ended",
+                overview.jobs - ended
+            )
+        });
+        alarm(
+            &mut events,
+            "stall",
+            overview.stalled > 0,
+            is_open("stall"),
+            || format!("{} waits are past their overdue time", overview.stalled),
+        );
+        events
+    }
+}
+
+fn alarm(
+    events: &mut Vec<Event>,
+    rule: &str,
+    holds: bool,
+    open: bool,
+    evidence: impl FnOnce() -> String,
+) {
+    if holds && !open {
+        events.push(Event::AlertRaised {
+            rule: rule.to_owned(),
+            evidence: evidence(),
+        });
+    } else if !holds && open {
+        events.push(Event::AlertCleared {
+            rule: rule.to_owned(),
+            why: "it does not hold any more".to_owned(),
+        });
+    }
+}
+
+fn reason(overview: &Overview, active: usize) -> String {
+    let mut parts = Vec::new();
+    if active > 0 {
+        parts.push(format!("{active} jobs in work"));
+    }
+    for (kind, words) in [
+        (WaitKind::Person, "wait for a person"),
+        (WaitKind::Quota, "wait for the quota"),
+        (WaitKind::Upstream, "wait for jobs upstream"),
+        (WaitKind::ToVerify, "have an outcome to verify"),
+        (WaitKind::Paused, "are paused"),
+    ] {
+        if let Some(count) = overview.by_wait.get(&kind).filter(|count| **count > 0) {
+            parts.push(format!("{count} {words}"));
+        }
+    }
+    if parts.is_empty() {
+        "nothing is open".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}

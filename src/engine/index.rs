@@ -1,0 +1,273 @@
+//! Which job is looked at next: ready jobs in order, timers, and the slots that limit concurrency.
+
+use super::surroundings::{ClauseView, UpstreamView, upstream_view};
+use crate::ledger::facts::JobFacts;
+use crate::model::{JobId, JobState, TimeMs, WaitKind};
+use crate::world::ports::Output;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the engine keeps in memory of one job; everything else is read from the ledger.
+#[derive(Debug)]
+pub(super) struct JobIndex {
+    pub upstream: Vec<JobId>,
+    pub dependents: Vec<JobId>,
+    pub in_cycle: bool,
+    /// Refused: its chain does not fit.
+    pub damaged: bool,
+    pub view: UpstreamView,
+    pub clauses: Vec<ClauseView>,
+    pub output: Option<Output>,
+    pub wait: Option<WaitKind>,
+    pub in_flight: bool,
+    level: u32,
+    position: u64,
+    timer: Option<TimeMs>,
+}
+
+/// Further along first, then upstream first, then the source's order.
+type Place = (u8, u32, u64, JobId);
+
+/// All jobs of the goal.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    pub jobs: BTreeMap<JobId, JobIndex>,
+    ready: BTreeSet<Place>,
+    timers: BTreeSet<(TimeMs, JobId)>,
+    active: BTreeSet<JobId>,
+}
+
+impl Index {
+    /// From the facts of all jobs.
+    pub(super) fn new(
+        all: &[JobFacts],
+        clauses_of: impl Fn(&JobFacts, Option<&Output>) -> Vec<ClauseView>,
+    ) -> Self {
+        let known: BTreeSet<&JobId> = all.iter().map(|facts| &facts.id).collect();
+        let mut jobs: BTreeMap<JobId, JobIndex> = BTreeMap::new();
+        for facts in all {
+            let output = facts
+                .output
+                .clone()
+                .and_then(|value| serde_json::from_value(value).ok());
+            // An upstream job outside the goal is the world's; it stays where it is.
+            let upstream: Vec<JobId> = facts
+                .depends_on
+                .iter()
+                .filter(|id| known.contains(id))
+                .cloned()
+                .collect();
+            jobs.insert(
+                facts.id.clone(),
+                JobIndex {
+                    upstream,
+                    dependents: Vec::new(),
+                    in_cycle: false,
+                    damaged: false,
+                    view: upstream_view(facts),
+                    clauses: clauses_of(facts, output.as_ref()),
+                    output,
+                    wait: facts.wait.as_ref().map(|wait| wait.kind),
+                    in_flight: false,
+                    level: 0,
+                    position: facts.position,
+                    timer: None,
+                },
+            );
+        }
+        let mut index = Self {
+            jobs,
+            ..Self::default()
+        };
+        index.link();
+        index
+    }
+
+    /// Dependents, levels and cycles (Kahn's order; what is never freed is in or below a cycle).
+    fn link(&mut self) {
+        let mut open: BTreeMap<JobId, usize> = BTreeMap::new();
+        let edges: Vec<(JobId, JobId)> = self
+            .jobs
+            .iter()
+            .flat_map(|(id, job)| job.upstream.iter().map(move |up| (up.clone(), id.clone())))
+            .collect();
+        for (id, job) in &self.jobs {
+            open.insert(id.clone(), job.upstream.len());
+        }
+        for (up, down) in edges {
+            if let Some(job) = self.jobs.get_mut(&up) {
+                job.dependents.push(down);
+            }
+        }
+        let mut free: Vec<JobId> = open
+            .iter()
+            .filter(|(_, count)| **count == 0)
+            .map(|(id, _)| id.clone())
+            .collect();
+        while let Some(id) = free.pop() {
+            open.remove(&id);
+            let Some((level, dependents)) = self
+                .jobs
+                .get(&id)
+                .map(|job| (job.level, job.dependents.clone()))
+            else {
+                continue;
+            };
+            for down in dependents {
+                if let Some(job) = self.jobs.get_mut(&down) {
+                    job.level = job.level.max(level + 1);
+                }
+                if let Some(count) = open.get_mut(&down) {
+                    *count -= 1;
+                    if *count == 0 {
+                        free.push(down);
+                    }
+                }
+            }
+        }
+        for id in open.keys() {
+            if let Some(job) = self.jobs.get_mut(id) {
+                job.in_cycle = true;
+            }
+        }
+    }
+
+    fn place(&self, id: &JobId) -> Option<Place> {
+        let job = self.jobs.get(id)?;
+        let rank = match job.view.state {
+            JobState::AwaitingApproval => 0,
+            JobState::Reconciled => 1,
+            JobState::Staged => 2,
+            JobState::Working => 3,
+            _ => 4,
+        };
+        Some((rank, job.level, job.position, id.clone()))
+    }
+
+    /// A job shall be looked at.
+    pub(super) fn mark_ready(&mut self, id: &JobId) {
+        let Some(place) = self.place(id) else { return };
+        if self
+            .jobs
+            .get(id)
+            .is_some_and(|job| !job.damaged && !job.in_flight)
+        {
+            self.clear_timer(id);
+            self.ready.insert(place);
+        }
+    }
+
+    /// Keeps what other jobs and the order depend on; returns whether jobs below must look again.
+    pub(super) fn note(&mut self, facts: &JobFacts) -> bool {
+        let Some(old_place) = self.place(&facts.id) else {
+            return false;
+        };
+        let was_ready = self.ready.remove(&old_place);
+        let Some(job) = self.jobs.get_mut(&facts.id) else {
+            return false;
+        };
+        let view = upstream_view(facts);
+        let changed = job.view.settled() != view.settled();
+        job.view = view;
+        job.wait = facts.wait.as_ref().map(|wait| wait.kind);
+        if was_ready && let Some(place) = self.place(&facts.id) {
+            self.ready.insert(place);
+        }
+        changed
+    }
+
+    /// Takes the next ready job that has a slot or gets one.
+    pub(super) fn take_ready(&mut self, slots: usize) -> Option<JobId> {
+        let next = if self.active.len() < slots {
+            self.ready.first().cloned()
+        } else {
+            self.active
+                .iter()
+                .filter_map(|id| self.place(id))
+                .filter(|place| self.ready.contains(place))
+                .min()
+        }?;
+        self.ready.remove(&next);
+        self.active.insert(next.3.clone());
+        Some(next.3)
+    }
+
+    /// Whether any job could be taken now.
+    pub(super) fn has_ready(&self, slots: usize) -> bool {
+        if self.active.len() < slots {
+            !self.ready.is_empty()
+        } else {
+            self.active
+                .iter()
+                .filter_map(|id| self.place(id))
+                .any(|place| self.ready.contains(&place))
+        }
+    }
+
+    /// Gives the job's slot back.
+    pub(super) fn release(&mut self, id: &JobId) {
+        self.active.remove(id);
+    }
+
+    /// Looks at the job again at an instant.
+    pub(super) fn set_timer(&mut self, id: &JobId, at: TimeMs) {
+        self.clear_timer(id);
+        if let Some(job) = self.jobs.get_mut(id) {
+            job.timer = Some(at);
+            self.timers.insert((at, id.clone()));
+        }
+    }
+
+    fn clear_timer(&mut self, id: &JobId) {
+        if let Some(job) = self.jobs.get_mut(id)
+            && let Some(at) = job.timer.take()
+        {
+            self.timers.remove(&(at, id.clone()));
+        }
+    }
+
+    /// The next timer.
+    pub(super) fn next_timer(&self) -> Option<TimeMs> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Marks every job whose timer is due.
+    pub(super) fn fire_timers(&mut self, now: TimeMs) {
+        while let Some((at, id)) = self.timers.first().cloned() {
+            if at > now {
+                return;
+            }
+            self.mark_ready(&id);
+            // A job in flight is looked at when its answer comes.
+            self.clear_timer(&id);
+        }
+    }
+
+    /// Jobs with a slot.
+    pub(super) fn active_count(&self) -> usize {
+        self.active.len()
+    }
+
+    /// Whether every job has ended.
+    pub(super) fn all_ended(&self) -> bool {
+        self.jobs
+            .values()
+            .all(|job| job.view.state.has_ended() || job.damaged)
+    }
+
+    /// Whether nothing but people can move any job on.
+    pub(super) fn only_people(&self) -> bool {
+        self.jobs.values().all(|job| {
+            job.view.state.has_ended()
+                || job.damaged
+                || matches!(
+                    job.wait,
+                    Some(
+                        WaitKind::Person
+                            | WaitKind::Paused
+                            | WaitKind::ToVerify
+                            | WaitKind::Upstream
+                    )
+                )
+        })
+    }
+}

@@ -1,0 +1,467 @@
+//! One step of `decide` into entries and a call.
+
+use super::call::{Call, CheckCall, PrepareCall};
+use super::decide::{Rules, Step, Waiting, decide};
+use super::operation::operation_id;
+use super::run::{Engine, EngineError, Errand};
+use super::surroundings::lineage_digest;
+use crate::ledger::event::Event;
+use crate::ledger::facts::{ApprovalState, JobFacts, OperationFacts, WaitFacts};
+use crate::model::{
+    Action, ApprovalId, ClauseId, Digest, FailureClass, JobId, JobState, OperationId, WaitKind,
+};
+use crate::worker::{PrepareRequest, PreviousConfig};
+use crate::world::ports::{EffectRef, EffectRequest, Upstream};
+
+/// Steps that one job may take in one turn; a job that takes more would loop.
+const MAX_STEPS: usize = 32;
+
+impl Engine {
+    /// Lets a job take steps until it makes a call, waits or ends.
+    pub(super) fn advance(&mut self, id: &JobId) -> Result<(), EngineError> {
+        for _ in 0..MAX_STEPS {
+            let facts = self.facts(id)?;
+            let around = self.surroundings(id);
+            let rules = Rules {
+                contract: &self.goal.contract,
+                strategies: &self.goal.strategies,
+            };
+            let step = decide(&facts, rules, &around, self.now);
+            if self.take_step(id, &facts, step)? {
+                return Ok(());
+            }
+        }
+        self.index.release(id);
+        self.hand_over(
+            id,
+            &format!("stopped after {MAX_STEPS} steps that led nowhere; this is a defect"),
+        )
+    }
+
+    /// Takes one step; true when the job has nothing more to do in this turn.
+    fn take_step(&mut self, id: &JobId, facts: &JobFacts, step: Step) -> Result<bool, EngineError> {
+        match step {
+            Step::Settle(operation) => self.look_up(id, facts, &operation),
+            Step::CloseCheck => self.close_check(id, facts)?,
+            Step::StartAttempt(index) => self.start_attempt(id, facts, index)?,
+            Step::Prepare => self.call_worker(id, facts)?,
+            Step::Stage(lineage) => self.intend(id, facts, Action::Stage, &lineage)?,
+            Step::Watch(operation) => self.watch(id, facts, &operation),
+            Step::Check(clause, lineage) => self.call_checker(id, facts, &clause, &lineage)?,
+            Step::FailConfig(failures) => {
+                let reason = failures.join("; ");
+                self.emit(id, Event::ConfigFailed { failures })?;
+                self.emit(
+                    id,
+                    Event::AttemptEnded {
+                        outcome: "failed".to_owned(),
+                        reason,
+                    },
+                )?;
+            }
+            Step::Reconciled(reason) => self.move_to(id, JobState::Reconciled, &reason)?,
+            Step::Request(_) => self.call_consequences(id, facts)?,
+            Step::Void(approval, why) => self.void(id, facts, approval, why)?,
+            Step::CutOver(lineage) => self.intend(id, facts, Action::CutOver, &lineage)?,
+            Step::Confirm => {
+                let reference = facts.production.clone().unwrap_or_default();
+                self.emit(
+                    id,
+                    Event::AttemptEnded {
+                        outcome: "passed".to_owned(),
+                        reason: String::new(),
+                    },
+                )?;
+                self.move_to(
+                    id,
+                    JobState::CutOver,
+                    &format!("in production as {reference}"),
+                )?;
+            }
+            Step::HandOver(reason) => self.hand_over(id, &reason)?,
+            Step::Wait(wait) => {
+                self.start_wait(id, facts, &wait)?;
+                return Ok(true);
+            }
+            Step::Nothing(_) => {
+                self.index.release(id);
+                return Ok(true);
+            }
+        }
+        Ok(self.index.jobs.get(id).is_some_and(|job| job.in_flight))
+    }
+
+    fn look_up(&mut self, id: &JobId, facts: &JobFacts, operation: &OperationId) {
+        let Some(own) = facts.operations.get(operation) else {
+            return;
+        };
+        let call = Call::LookUp {
+            action: own.action,
+            operation: operation.clone(),
+            job: id.clone(),
+        };
+        self.call_after_commit(id, Errand::LookUp(operation.clone()), call);
+    }
+
+    fn close_check(&mut self, id: &JobId, facts: &JobFacts) -> Result<(), EngineError> {
+        let Some(open) = facts.open_check.clone() else {
+            return Ok(());
+        };
+        self.emit(
+            id,
+            Event::CheckFailed {
+                clause: open.clause,
+                why: "the engine stopped during the check; its queries count as spent".to_owned(),
+                class: FailureClass::Environment,
+                retry_at: None,
+                reserved: open.reserved,
+                day: open.day,
+            },
+        )
+    }
+
+    fn start_attempt(
+        &mut self,
+        id: &JobId,
+        facts: &JobFacts,
+        index: usize,
+    ) -> Result<(), EngineError> {
+        if facts.attempt_open {
+            let reason = facts
+                .prepare_refused
+                .clone()
+                .unwrap_or_else(|| "the same config was proposed again".to_owned());
+            self.emit(
+                id,
+                Event::AttemptEnded {
+                    outcome: "failed".to_owned(),
+                    reason,
+                },
+            )?;
+        }
+        let Some(strategy) = self.goal.strategies.get(index).map(|one| one.id.clone()) else {
+            return self.hand_over(id, "the plan has no such strategy");
+        };
+        self.emit(
+            id,
+            Event::AttemptStarted {
+                strategy,
+                strategy_index: index as u32,
+            },
+        )?;
+        self.move_to(id, JobState::Working, "an attempt is going on")
+    }
+
+    fn call_worker(&mut self, id: &JobId, facts: &JobFacts) -> Result<(), EngineError> {
+        let index = facts.strategy.unwrap_or(0) as usize;
+        let Some(strategy) = self.goal.strategies.get(index).cloned() else {
+            return self.hand_over(id, "the plan has no such strategy");
+        };
+        let definition = self.text(&facts.definition)?;
+        let previous = match &facts.failed_config {
+            Some(config) => Some(PreviousConfig {
+                config: self.text(config)?,
+                failures: facts.last_failures.clone(),
+            }),
+            None => None,
+        };
+        let output_table = self
+            .index
+            .jobs
+            .get(id)
+            .and_then(|job| job.output.as_ref().map(|output| output.table.clone()));
+        let request = PrepareRequest {
+            job: id.clone(),
+            attempt: facts.attempt,
+            origin: facts.origin.clone(),
+            definition,
+            depends_on: facts.depends_on.clone(),
+            output_table,
+            previous,
+            comment: facts.comment.clone(),
+        };
+        self.call_after_commit(
+            id,
+            Errand::Prepare,
+            Call::Prepare(Box::new(PrepareCall { strategy, request })),
+        );
+        Ok(())
+    }
+
+    /// Writes the intent; the call follows its commit.
+    fn intend(
+        &mut self,
+        id: &JobId,
+        facts: &JobFacts,
+        action: Action,
+        lineage: &[Upstream],
+    ) -> Result<(), EngineError> {
+        let Some(config) = facts.config.clone() else {
+            return self.hand_over(id, "it has no config to act on; this is a defect");
+        };
+        if action == Action::Stage && facts.state != JobState::Working {
+            self.move_to(
+                id,
+                JobState::Working,
+                "staged again: what it was built upon has changed",
+            )?;
+        }
+        let ordinal = facts
+            .ordinals
+            .get(&JobFacts::ordinal_key(action, &config))
+            .copied()
+            .unwrap_or(0)
+            + 1;
+        let operation = operation_id(&self.goal.contract.id, id, action, &config, ordinal);
+        let approval = match action {
+            Action::CutOver => facts
+                .approval
+                .as_ref()
+                .filter(|own| own.state == ApprovalState::Approved)
+                .map(|own| own.id.clone()),
+            Action::Stage => None,
+        };
+        self.emit(
+            id,
+            Event::OpIntended {
+                operation: operation.clone(),
+                action,
+                config: config.clone(),
+                ordinal,
+                upstream: serde_json::to_value(lineage).unwrap_or_default(),
+                approval,
+            },
+        )?;
+        self.send(id, operation, action, config, lineage.to_vec())
+    }
+
+    /// Sends an operation that is on the disk, or will be before the call is made.
+    pub(super) fn send(
+        &mut self,
+        id: &JobId,
+        operation: OperationId,
+        action: Action,
+        config_digest: Digest,
+        upstream: Vec<Upstream>,
+    ) -> Result<(), EngineError> {
+        let config = self.text(&config_digest)?;
+        let request = EffectRequest {
+            operation_id: operation.clone(),
+            action,
+            job: id.clone(),
+            config,
+            config_digest,
+            upstream,
+            at: self.now,
+        };
+        self.call_after_commit(
+            id,
+            Errand::Effect(operation),
+            Call::Effect(Box::new(request)),
+        );
+        Ok(())
+    }
+
+    fn watch(&mut self, id: &JobId, facts: &JobFacts, operation: &OperationId) {
+        let Some(own) = facts.operations.get(operation) else {
+            return;
+        };
+        let call = Call::RunState {
+            job: id.clone(),
+            staged: effect_ref(own),
+            operation: operation.clone(),
+            at: self.now,
+        };
+        self.call_after_commit(id, Errand::Watch(operation.clone()), call);
+    }
+
+    fn call_checker(
+        &mut self,
+        id: &JobId,
+        facts: &JobFacts,
+        clause: &ClauseId,
+        lineage: &[Upstream],
+    ) -> Result<(), EngineError> {
+        let view = self
+            .index
+            .jobs
+            .get(id)
+            .and_then(|job| job.clauses.iter().find(|one| one.id == *clause).cloned());
+        let run = facts.operations.values().find(|one| {
+            matches!(&facts.run, Some(crate::ledger::facts::RunFacts::Succeeded { operation }) if *operation == one.id)
+        });
+        let (Some(view), Some(run), Some(config), Some(rule)) = (
+            view,
+            run,
+            facts.config.clone(),
+            self.goal.contract.clause(clause).cloned(),
+        ) else {
+            return self.hand_over(id, "a check has nothing to judge; this is a defect");
+        };
+        if facts.state != JobState::Staged {
+            self.move_to(
+                id,
+                JobState::Staged,
+                "a staging run succeeded; clauses are checked",
+            )?;
+        }
+        let day = match &mut self.quota {
+            Some(quota) => quota.reserve(view.queries),
+            None => super::quota::day_of(&self.goal.contract.workdays.zone, self.now).0,
+        };
+        self.emit(
+            id,
+            Event::CheckStarted {
+                clause: clause.clone(),
+                reserved: view.queries,
+                day: day.clone(),
+            },
+        )?;
+        let call = CheckCall {
+            clause: rule,
+            job: id.clone(),
+            output: self.index.jobs.get(id).and_then(|job| job.output.clone()),
+            definition: self.text(&facts.definition)?,
+            config: self.text(&config)?,
+            staged: effect_ref(run),
+            at: self.now,
+        };
+        let errand = Errand::Check {
+            clause: view,
+            lineage: lineage_digest(lineage),
+            config,
+            operation: run.id.clone(),
+            day,
+        };
+        self.call_after_commit(id, errand, Call::Check(Box::new(call)));
+        Ok(())
+    }
+
+    fn call_consequences(&mut self, id: &JobId, facts: &JobFacts) -> Result<(), EngineError> {
+        let Some(digest) = &facts.config else {
+            return self.hand_over(id, "it has no config to ask for; this is a defect");
+        };
+        let config = self.text(digest)?;
+        let call = Call::Consequences {
+            job: id.clone(),
+            config,
+            at: self.now,
+        };
+        self.call_after_commit(id, Errand::Request, call);
+        Ok(())
+    }
+
+    fn void(
+        &mut self,
+        id: &JobId,
+        facts: &JobFacts,
+        approval: ApprovalId,
+        why: String,
+    ) -> Result<(), EngineError> {
+        self.emit(
+            id,
+            Event::ApprovalVoided {
+                approval,
+                why: why.clone(),
+            },
+        )?;
+        if facts.state == JobState::AwaitingApproval {
+            self.move_to(id, JobState::Reconciled, &format!("asked again: {why}"))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the job to a person, with the reason.
+    pub(super) fn hand_over(&mut self, id: &JobId, reason: &str) -> Result<(), EngineError> {
+        let facts = self.facts(id)?;
+        if facts.attempt_open {
+            self.emit(
+                id,
+                Event::AttemptEnded {
+                    outcome: "handed_over".to_owned(),
+                    reason: reason.to_owned(),
+                },
+            )?;
+        }
+        if let Some(own) = facts.approval.as_ref()
+            && matches!(own.state, ApprovalState::Open | ApprovalState::Approved)
+        {
+            let why = format!("the job was handed over: {reason}");
+            self.emit(
+                id,
+                Event::ApprovalVoided {
+                    approval: own.id.clone(),
+                    why,
+                },
+            )?;
+        }
+        self.move_to(id, JobState::HandedOver, reason)
+    }
+
+    pub(super) fn move_to(
+        &mut self,
+        id: &JobId,
+        state: JobState,
+        reason: &str,
+    ) -> Result<(), EngineError> {
+        self.emit(
+            id,
+            Event::JobMoved {
+                state,
+                reason: reason.to_owned(),
+            },
+        )
+    }
+
+    /// Records a wait unless it is recorded already, and sets the timer.
+    pub(super) fn start_wait(
+        &mut self,
+        id: &JobId,
+        facts: &JobFacts,
+        wait: &Waiting,
+    ) -> Result<(), EngineError> {
+        if !facts
+            .wait
+            .as_ref()
+            .is_some_and(|own| is_same_wait(own, wait))
+        {
+            self.emit(
+                id,
+                Event::WaitStarted {
+                    wait: wait.kind,
+                    reason: wait.reason.clone(),
+                    wakes: wait.wakes.clone(),
+                    next_check: wait.next_check,
+                    overdue: wait.overdue,
+                },
+            )?;
+        }
+        // A wait without an end in the near future must not keep a slot from others.
+        if wait.kind != WaitKind::World {
+            self.index.release(id);
+        }
+        self.index
+            .set_timer(id, wait.next_check.max(self.now.plus_ms(1)));
+        Ok(())
+    }
+}
+
+/// A wait is new when its reason or its end is; a later look at the same thing is not.
+fn is_same_wait(own: &WaitFacts, wait: &Waiting) -> bool {
+    let fixed_end = matches!(
+        wait.kind,
+        WaitKind::World | WaitKind::Quota | WaitKind::ToVerify
+    );
+    own.kind == wait.kind
+        && own.reason == wait.reason
+        && (!fixed_end || own.next_check == wait.next_check)
+}
+
+/// What the target left behind, as the ledger knows it.
+fn effect_ref(operation: &OperationFacts) -> EffectRef {
+    EffectRef {
+        reference: operation.reference.clone(),
+        config_digest: operation.config.clone(),
+        observed: String::new(),
+    }
+}

@@ -1,0 +1,636 @@
+//! The loop: answers in, decisions answered, jobs advanced, one commit, then the calls.
+
+use super::call::{Call, Context, Reply};
+use super::executor::{Executor, Ticket};
+use super::heartbeat::Heart;
+use super::index::Index;
+use super::quota::{QUERIES, Quota};
+use super::surroundings::{ClauseView, QuotaView, Surroundings};
+use crate::check::checker;
+use crate::contract::Goal;
+use crate::contract::workdays::{add_working_ms, day_length_ms};
+use crate::ledger::event::{Actor, Entry, Event};
+use crate::ledger::facts::JobFacts;
+use crate::ledger::{Batch, Holder, Ledger, LedgerError};
+use crate::model::{Digest, JobId, OperationId, TimeMs, time::Clock};
+use crate::world::ports::Output;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// Events committed together at most; more wait for the next turn.
+const MAX_BATCH: usize = 512;
+/// Longest real sleep, so that other processes' decisions are seen soon.
+const LONGEST_SLEEP: Duration = Duration::from_millis(200);
+/// Real time between beats.
+const BEAT_EVERY: Duration = Duration::from_secs(2);
+
+/// Why the engine ends by itself or with an error.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    /// The ledger; nothing after its last commit was done.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// What was adopted cannot be worked on.
+    #[error("{0}")]
+    Setup(String),
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// Every job has ended.
+    Ended,
+    /// Only people can move it on.
+    OnlyPeople,
+    /// It was asked to stop.
+    Stopped,
+}
+
+/// When a run ends by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// End when only people can move it on.
+    pub exit_when_waiting: bool,
+    /// Stay when every job has ended, for decisions such as a retry.
+    pub stay_after_end: bool,
+}
+
+/// Asks a running engine to stop; shared between threads.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicU8>);
+
+impl Stop {
+    /// Start nothing new; end when every call in progress is answered.
+    pub fn after_current_steps(&self) {
+        self.0.fetch_max(1, Ordering::SeqCst);
+    }
+
+    /// Start nothing new; end when every side effect in progress is answered.
+    pub fn at_safe_point(&self) {
+        self.0.fetch_max(2, Ordering::SeqCst);
+    }
+
+    fn level(&self) -> u8 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Someone who decides without a keyboard: the practice owner and the simulator's people.
+pub trait Operator: Send {
+    /// Decisions to submit now, as entries of kind `decision.submitted`.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    fn decisions(&mut self, now: TimeMs, ledger: &Ledger) -> Result<Vec<Entry>, LedgerError>;
+
+    /// When it wants to be asked again.
+    fn next(&self, now: TimeMs) -> Option<TimeMs>;
+}
+
+/// What a call in progress was for.
+#[derive(Debug, Clone)]
+pub(super) enum Errand {
+    Prepare,
+    Effect(OperationId),
+    LookUp(OperationId),
+    Watch(OperationId),
+    Check {
+        clause: ClauseView,
+        lineage: Digest,
+        config: Digest,
+        operation: OperationId,
+        day: String,
+    },
+    Request,
+}
+
+/// The engine of one goal.
+pub struct Engine {
+    pub(super) ledger: Ledger,
+    pub(super) goal: Goal,
+    pub(super) context: Context,
+    pub(super) index: Index,
+    pub(super) quota: Option<Quota>,
+    pub(super) now: TimeMs,
+    pub(super) in_flight: BTreeMap<Ticket, (JobId, Errand)>,
+    clock: Clock,
+    executor: Box<dyn Executor>,
+    settings: Settings,
+    stop: Stop,
+    operator: Option<Box<dyn Operator>>,
+    heart: Heart,
+    next_ticket: Ticket,
+    /// Jobs whose operations must be looked up before anything else happens.
+    settle_first: BTreeSet<JobId>,
+    batch: Batch,
+    /// Facts with this turn's entries, not committed yet.
+    changed: BTreeMap<JobId, JobFacts>,
+    calls: Vec<(JobId, Errand, Call)>,
+    last_beat: Option<Instant>,
+    last_decision_check: Option<Instant>,
+}
+
+/// What an engine is made of.
+pub struct Parts {
+    /// Locked.
+    pub ledger: Ledger,
+    /// The adopted goal, `@me` resolved.
+    pub goal: Goal,
+    /// World and folders.
+    pub context: Context,
+    /// Where calls run.
+    pub executor: Box<dyn Executor>,
+    /// Time.
+    pub clock: Clock,
+    /// When to end.
+    pub settings: Settings,
+    /// How to be stopped.
+    pub stop: Stop,
+    /// Who decides without a keyboard.
+    pub operator: Option<Box<dyn Operator>>,
+}
+
+impl Engine {
+    /// Takes an adopted, listed goal up where the ledger left it.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read or its own chain is broken.
+    pub fn new(parts: Parts) -> Result<Self, EngineError> {
+        let Parts {
+            ledger,
+            goal,
+            context,
+            executor,
+            clock,
+            settings,
+            stop,
+            operator,
+        } = parts;
+        let now = clock.now();
+        let view = ledger.read();
+        let all = view.all_facts(&goal.contract.id)?;
+        let clean = view.stopped_cleanly()?;
+        let damage = view.broken_chains()?;
+        let days = view.budget_days(&goal.contract.id)?;
+        let index = Index::new(&all, |facts, output| clause_views(&goal, facts, output));
+        let quota = goal
+            .contract
+            .budgets
+            .per_day
+            .get(QUERIES)
+            .map(|budget| Quota::new(budget.limit, &goal.contract.workdays.zone, &days, now));
+        let heart = Heart::new(goal.contract.heartbeat.every_ms, now);
+        let mut engine = Self {
+            ledger,
+            goal,
+            context,
+            index,
+            quota,
+            now,
+            in_flight: BTreeMap::new(),
+            clock,
+            executor,
+            settings,
+            stop,
+            operator,
+            heart,
+            next_ticket: 1,
+            settle_first: BTreeSet::new(),
+            batch: Batch::default(),
+            changed: BTreeMap::new(),
+            calls: Vec::new(),
+            last_beat: None,
+            last_decision_check: None,
+        };
+        engine.begin(&all, clean, &damage)?;
+        Ok(engine)
+    }
+
+    fn begin(
+        &mut self,
+        all: &[JobFacts],
+        clean: bool,
+        damage: &[crate::ledger::Damage],
+    ) -> Result<(), EngineError> {
+        for one in damage {
+            let id = JobId(one.job.clone());
+            match self.index.jobs.get_mut(&id) {
+                Some(job) if one.goal == self.goal.contract.id.0 => {
+                    job.damaged = true;
+                    self.emit_goal(Event::AlertRaised {
+                        rule: "damage".to_owned(),
+                        evidence: format!(
+                            "{}: {}; no operation of it is started",
+                            one.job, one.what
+                        ),
+                    });
+                }
+                _ => {
+                    return Err(EngineError::Ledger(LedgerError::Damaged {
+                        path: self.ledger.path().to_path_buf(),
+                        why: one.what.clone(),
+                    }));
+                }
+            }
+        }
+        for facts in all {
+            if facts.unsettled().next().is_some() {
+                self.settle_first.insert(facts.id.clone());
+                self.index.mark_ready(&facts.id);
+            }
+        }
+        if self.settle_first.is_empty() {
+            self.wake_everyone();
+        }
+        let holder = Holder::current();
+        self.batch.entries.push(Entry {
+            at: self.now,
+            goal: "".into(),
+            job: None,
+            attempt: None,
+            actor: Actor::Engine,
+            event: Event::EngineStarted {
+                pid: holder.pid,
+                host: holder.host,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                after_clean_stop: clean,
+            },
+        });
+        self.commit()?;
+        self.beat("running");
+        Ok(())
+    }
+
+    fn wake_everyone(&mut self) {
+        let open: Vec<JobId> = self
+            .index
+            .jobs
+            .iter()
+            .filter(|(_, job)| !job.view.state.has_ended())
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in &open {
+            self.index.mark_ready(id);
+        }
+    }
+
+    /// Works until the goal ends, only people can move it on, or it is asked to stop.
+    ///
+    /// # Errors
+    /// When a commit fails: nothing after the last commit was done.
+    pub fn run(&mut self) -> Result<Finish, EngineError> {
+        let finish = loop {
+            if let Some(finish) = self.turn()? {
+                break finish;
+            }
+        };
+        self.batch.entries.push(Entry {
+            at: self.now,
+            goal: "".into(),
+            job: None,
+            attempt: None,
+            actor: Actor::Engine,
+            event: Event::EngineStopped {
+                why: format!("{finish:?}").to_lowercase(),
+            },
+        });
+        self.commit()?;
+        self.ledger
+            .beat(wall(), self.now, BEAT_EVERY.as_millis() as i64, "stopped");
+        Ok(finish)
+    }
+
+    /// One turn; `Some` when the run is over.
+    pub(super) fn turn(&mut self) -> Result<Option<Finish>, EngineError> {
+        self.now = self.now.max(self.clock.now());
+        if let Some(quota) = &mut self.quota {
+            quota.roll(self.now);
+        }
+        let draining = self.stop.level() > 0;
+        for (ticket, reply) in self.executor.finished(self.now) {
+            if let Some((job, errand)) = self.in_flight.remove(&ticket) {
+                self.take_reply(&job, errand, reply)?;
+            }
+        }
+        if !draining {
+            self.take_decisions()?;
+            self.index.fire_timers(self.now);
+            self.look_at_world()?;
+            self.advance_ready()?;
+        }
+        let worked = !self.batch.is_empty() || !self.calls.is_empty();
+        self.commit()?;
+        self.dispatch();
+        if let Some(finish) = self.over(draining)? {
+            return Ok(Some(finish));
+        }
+        if !worked {
+            self.rest();
+        }
+        self.beat("running");
+        Ok(None)
+    }
+
+    fn advance_ready(&mut self) -> Result<(), EngineError> {
+        let slots = self.goal.contract.limits.concurrent_jobs as usize;
+        while self.batch.entries.len() < MAX_BATCH {
+            let Some(id) = self.index.take_ready(slots) else {
+                break;
+            };
+            self.advance(&id)?;
+        }
+        if !self.settle_first.is_empty() {
+            self.settle_first
+                .retain(|id| self.index.jobs.get(id).is_some_and(|job| job.in_flight));
+            if self.settle_first.is_empty() {
+                self.wake_everyone();
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at_world(&mut self) -> Result<(), EngineError> {
+        if !self.heart.is_due(self.now) {
+            return Ok(());
+        }
+        let overview = self.ledger.read().overview(&self.goal.contract.id)?;
+        let alerts = self.ledger.read().alerts(&self.goal.contract.id)?;
+        let active = self.index.active_count();
+        for event in self.heart.beat(
+            self.now,
+            &overview,
+            &alerts,
+            active,
+            self.goal.contract.deadline,
+        ) {
+            self.emit_goal(event);
+        }
+        Ok(())
+    }
+
+    fn over(&mut self, draining: bool) -> Result<Option<Finish>, EngineError> {
+        if draining {
+            let effects_open = self
+                .in_flight
+                .values()
+                .any(|(_, errand)| matches!(errand, Errand::Effect(_)));
+            let wait_for_all = self.stop.level() == 1 && !self.in_flight.is_empty();
+            return Ok((!effects_open && !wait_for_all).then_some(Finish::Stopped));
+        }
+        if !self.in_flight.is_empty() || !self.calls.is_empty() {
+            return Ok(None);
+        }
+        if self.index.all_ended() {
+            self.end_goal()?;
+            return Ok((!self.settings.stay_after_end).then_some(Finish::Ended));
+        }
+        let slots = self.goal.contract.limits.concurrent_jobs as usize;
+        let idle = !self.index.has_ready(slots) && self.operator.is_none();
+        let only_people = self.settings.exit_when_waiting && idle && self.index.only_people();
+        Ok(only_people.then_some(Finish::OnlyPeople))
+    }
+
+    fn end_goal(&mut self) -> Result<(), EngineError> {
+        let goals = self.ledger.read().goals()?;
+        let ended = goals
+            .iter()
+            .any(|row| row.goal == self.goal.contract.id && row.ended.is_some());
+        if !ended {
+            let overview = self.ledger.read().overview(&self.goal.contract.id)?;
+            self.emit_goal(Event::GoalEnded {
+                summary: super::report::end_sentence(&overview),
+            });
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    fn rest(&mut self) {
+        let heart = Some(self.heart.next());
+        let operator = self.operator.as_ref().and_then(|one| one.next(self.now));
+        let next = [
+            self.executor.next_due(),
+            self.index.next_timer(),
+            heart,
+            operator,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(self.now);
+        if self.clock.is_virtual() {
+            self.clock.advance_to(next.max(self.now.plus_ms(1)));
+        } else {
+            self.executor
+                .wait(self.clock.real_delay_until(next).min(LONGEST_SLEEP));
+        }
+    }
+
+    fn beat(&mut self, state: &str) {
+        if self.last_beat.is_none_or(|at| at.elapsed() >= BEAT_EVERY) {
+            self.last_beat = Some(Instant::now());
+            self.ledger
+                .beat(wall(), self.now, BEAT_EVERY.as_millis() as i64, state);
+        }
+    }
+
+    fn take_decisions(&mut self) -> Result<(), EngineError> {
+        if let Some(operator) = &mut self.operator {
+            let entries = operator.decisions(self.now, &self.ledger)?;
+            if !entries.is_empty() {
+                self.batch.entries.extend(entries);
+                self.commit()?;
+                self.last_decision_check = None;
+            }
+        }
+        // Other processes' decisions arrive at a person's pace; ten looks a second are enough.
+        let due = self
+            .last_decision_check
+            .is_none_or(|at| at.elapsed() >= Duration::from_millis(100));
+        if !due {
+            return Ok(());
+        }
+        self.last_decision_check = Some(Instant::now());
+        for decision in self.ledger.read().pending_decisions()? {
+            if decision.goal == self.goal.contract.id {
+                self.answer(&decision)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The job's facts with what this turn changed.
+    pub(super) fn facts(&mut self, id: &JobId) -> Result<JobFacts, EngineError> {
+        if let Some(facts) = self.changed.get(id) {
+            return Ok(facts.clone());
+        }
+        self.ledger
+            .facts(&self.goal.contract.id, id)?
+            .ok_or_else(|| EngineError::Setup(format!("job {id} is not in the ledger")))
+    }
+
+    /// Writes an entry of a job, by whom, and keeps its facts and its place in step.
+    pub(super) fn emit_as(
+        &mut self,
+        id: &JobId,
+        actor: Actor,
+        event: Event,
+    ) -> Result<(), EngineError> {
+        let mut facts = self.facts(id)?;
+        let attempt = match event {
+            Event::AttemptStarted { .. } => facts.attempt.0 + 1,
+            _ => facts.attempt.0,
+        };
+        let entry = Entry {
+            at: self.now,
+            goal: self.goal.contract.id.clone(),
+            job: Some(id.clone()),
+            attempt: (attempt > 0).then_some(crate::model::AttemptNo(attempt)),
+            actor,
+            event,
+        };
+        if !matches!(entry.event, Event::DecisionAnswered { .. }) {
+            facts.apply(&entry);
+            if self.index.note(&facts) {
+                let below = self
+                    .index
+                    .jobs
+                    .get(id)
+                    .map(|job| job.dependents.clone())
+                    .unwrap_or_default();
+                for down in &below {
+                    self.index.mark_ready(down);
+                }
+            }
+            self.changed.insert(id.clone(), facts);
+        }
+        self.batch.entries.push(entry);
+        Ok(())
+    }
+
+    /// Writes an entry of a job in the engine's name.
+    pub(super) fn emit(&mut self, id: &JobId, event: Event) -> Result<(), EngineError> {
+        self.emit_as(id, Actor::Engine, event)
+    }
+
+    pub(super) fn emit_goal(&mut self, event: Event) {
+        self.batch.entries.push(Entry {
+            at: self.now,
+            goal: self.goal.contract.id.clone(),
+            job: None,
+            attempt: None,
+            actor: Actor::Engine,
+            event,
+        });
+    }
+
+    /// Keeps a body with the next commit.
+    pub(super) fn blob(&mut self, bytes: &[u8]) -> Digest {
+        self.batch.blob(bytes)
+    }
+
+    /// A body as text, also one that is not committed yet.
+    pub(super) fn text(&self, digest: &Digest) -> Result<String, EngineError> {
+        if let Some((_, bytes)) = self.batch.blobs.iter().find(|(own, _)| own == digest) {
+            return Ok(String::from_utf8_lossy(bytes).into_owned());
+        }
+        Ok(String::from_utf8_lossy(&self.ledger.blob(digest)?).into_owned())
+    }
+
+    /// A call to make once this turn's entries are on the disk.
+    pub(super) fn call_after_commit(&mut self, id: &JobId, errand: Errand, call: Call) {
+        if let Some(job) = self.index.jobs.get_mut(id) {
+            job.in_flight = true;
+        }
+        self.calls.push((id.clone(), errand, call));
+    }
+
+    fn commit(&mut self) -> Result<(), EngineError> {
+        let batch = std::mem::take(&mut self.batch);
+        self.changed.clear();
+        self.ledger.append(&batch)?;
+        Ok(())
+    }
+
+    /// Makes the calls whose intent is on the disk.
+    fn dispatch(&mut self) {
+        for (job, errand, call) in std::mem::take(&mut self.calls) {
+            let ticket = self.next_ticket;
+            self.next_ticket += 1;
+            self.in_flight.insert(ticket, (job, errand));
+            self.executor.submit(ticket, call, self.now);
+        }
+    }
+
+    fn take_reply(&mut self, job: &JobId, errand: Errand, reply: Reply) -> Result<(), EngineError> {
+        if let Some(own) = self.index.jobs.get_mut(job) {
+            own.in_flight = false;
+        }
+        self.settle_reply(job, errand, reply)
+    }
+
+    /// What `decide` may know of a job's surroundings.
+    pub(super) fn surroundings(&self, id: &JobId) -> Surroundings {
+        let Some(job) = self.index.jobs.get(id) else {
+            return Surroundings::default();
+        };
+        let upstream = job
+            .upstream
+            .iter()
+            .filter_map(|up| self.index.jobs.get(up).map(|one| one.view.clone()))
+            .collect();
+        Surroundings {
+            clauses: job.clauses.clone(),
+            upstream,
+            quota: self.quota.as_ref().map(Quota::view),
+            person_overdue: Some(add_working_ms(
+                &self.goal.contract.workdays,
+                self.now,
+                day_length_ms(&self.goal.contract.workdays),
+            )),
+            in_cycle: job.in_cycle,
+        }
+    }
+
+    /// The day's queries, for reports.
+    pub fn quota(&self) -> Option<QuotaView> {
+        self.quota.as_ref().map(Quota::view)
+    }
+
+    /// The engine's time.
+    pub fn now(&self) -> TimeMs {
+        self.now
+    }
+
+    /// The ledger, for reports after a run.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+}
+
+fn wall() -> TimeMs {
+    Clock::Real.now()
+}
+
+fn clause_views(goal: &Goal, facts: &JobFacts, output: Option<&Output>) -> Vec<ClauseView> {
+    facts
+        .clauses
+        .iter()
+        .filter_map(|id| goal.contract.clause(id))
+        .map(|clause| {
+            let own = checker(&clause.check);
+            ClauseView {
+                id: clause.id.clone(),
+                clause_digest: clause.digest.clone(),
+                checker: own.map_or_else(
+                    || crate::model::digest_bytes(b"no checker"),
+                    |one| one.digest(clause, &goal.base_dir),
+                ),
+                queries: own.map_or(0, |one| one.queries(clause, output)),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,394 @@
+//! Answers into entries.
+
+use super::approval::{approval_id, bundle};
+use super::call::Reply;
+use super::decide::Waiting;
+use super::operation::{back_off_ms, event_of_effect, event_of_look_up};
+use super::run::{Engine, EngineError, Errand};
+use super::surroundings::ClauseView;
+use crate::check::Evidence;
+use crate::ledger::event::Event;
+use crate::model::{Digest, FailureClass, JobId, JobState, OperationId, WaitKind, Wake};
+use crate::worker::{PrepareFailure, PrepareReply};
+use crate::world::ports::{Effect, Lookup, PortError, RunState, Upstream};
+
+/// Largest config kept, in bytes.
+const MAX_CONFIG_BYTES: usize = 1024 * 1024;
+/// Longest remark, reason or log line kept in an entry, in characters.
+const MAX_WORDS: usize = 2_000;
+/// Largest log kept of a run, in bytes: its end, where the trouble is.
+const MAX_LOG_BYTES: usize = 256 * 1024;
+
+impl Engine {
+    /// Writes what an answer means and lets the job go on.
+    pub(super) fn settle_reply(
+        &mut self,
+        id: &JobId,
+        errand: Errand,
+        reply: Reply,
+    ) -> Result<(), EngineError> {
+        match (errand, reply) {
+            (Errand::Prepare, Reply::Prepared(result)) => self.prepared(id, result)?,
+            (Errand::Effect(operation), Reply::Effect(effect)) => {
+                self.effected(id, &operation, &effect)?
+            }
+            (Errand::LookUp(operation), Reply::LookUp(lookup)) => {
+                self.looked_up(id, &operation, &lookup)?
+            }
+            (Errand::Watch(operation), Reply::RunState(result)) => {
+                if self.watched(id, &operation, result)? == Next::AtTimer {
+                    return Ok(());
+                }
+            }
+            (
+                Errand::Check {
+                    clause,
+                    lineage,
+                    config,
+                    operation,
+                    day,
+                },
+                Reply::Checked(result),
+            ) => {
+                let key = CheckKey {
+                    clause,
+                    lineage,
+                    config,
+                    operation,
+                    day,
+                };
+                self.checked(id, key, result)?;
+            }
+            (Errand::Request, Reply::Consequences(result)) => self.request(id, result)?,
+            (errand, _) => {
+                let why =
+                    format!("an answer of the wrong kind came for {errand:?}; this is a defect");
+                self.hand_over(id, &why)?;
+            }
+        }
+        self.index.mark_ready(id);
+        Ok(())
+    }
+
+    fn prepared(
+        &mut self,
+        id: &JobId,
+        result: Result<PrepareReply, PrepareFailure>,
+    ) -> Result<(), EngineError> {
+        let facts = self.facts(id)?;
+        if facts.state.has_ended() {
+            return Ok(());
+        }
+        let event = match result {
+            Ok(reply) if reply.config.len() > MAX_CONFIG_BYTES => Event::PrepareFailed {
+                class: FailureClass::Job,
+                why: format!(
+                    "the config has {} bytes; at most {MAX_CONFIG_BYTES} are kept",
+                    reply.config.len()
+                ),
+                retry_at: None,
+            },
+            Ok(reply) => Event::ConfigProposed {
+                config: self.blob(reply.config.as_bytes()),
+                remark: short(&reply.remark),
+            },
+            Err(failure) => Event::PrepareFailed {
+                retry_at: (failure.class != FailureClass::Job)
+                    .then(|| self.now.plus_ms(back_off_ms(30_000, facts.prepare_tries))),
+                class: failure.class,
+                why: short(&failure.why),
+            },
+        };
+        self.emit(id, event)
+    }
+
+    fn effected(
+        &mut self,
+        id: &JobId,
+        operation: &OperationId,
+        effect: &Effect,
+    ) -> Result<(), EngineError> {
+        let facts = self.facts(id)?;
+        let Some(own) = facts.operations.get(operation) else {
+            return Ok(());
+        };
+        let event = event_of_effect(operation, &own.config, effect, facts.refusals, self.now);
+        self.emit(id, shorten(event))
+    }
+
+    fn looked_up(
+        &mut self,
+        id: &JobId,
+        operation: &OperationId,
+        lookup: &Lookup,
+    ) -> Result<(), EngineError> {
+        let facts = self.facts(id)?;
+        let Some(own) = facts.operations.get(operation) else {
+            return Ok(());
+        };
+        let event = event_of_look_up(own, lookup, &self.context.world.target.info(), self.now);
+        let again = matches!(event, Event::OpSentAgain { .. });
+        self.emit(id, shorten(event))?;
+        if again {
+            let upstream: Vec<Upstream> =
+                serde_json::from_value(own.upstream.clone()).unwrap_or_default();
+            self.send(
+                id,
+                operation.clone(),
+                own.action,
+                own.config.clone(),
+                upstream,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn watched(
+        &mut self,
+        id: &JobId,
+        operation: &OperationId,
+        result: Result<RunState, PortError>,
+    ) -> Result<Next, EngineError> {
+        let facts = self.facts(id)?;
+        if facts.state.has_ended() {
+            return Ok(Next::Now);
+        }
+        match result {
+            Ok(RunState::Running { look_again_ms }) => {
+                self.look_later(id, "the staging run is going on", look_again_ms.max(1_000))?;
+                return Ok(Next::AtTimer);
+            }
+            Err(error) => {
+                let pause = error.retry_after_ms.unwrap_or(60_000).max(1_000);
+                let reason = short(&format!("the staging run cannot be observed: {error}"));
+                self.look_later(id, &reason, pause)?;
+                return Ok(Next::AtTimer);
+            }
+            Ok(RunState::Succeeded { log }) => {
+                let log = self.blob(tail(&log).as_bytes());
+                self.emit(
+                    id,
+                    Event::RunSucceeded {
+                        operation: operation.clone(),
+                        log,
+                    },
+                )?;
+                self.move_to(
+                    id,
+                    JobState::Staged,
+                    "a staging run succeeded; clauses are checked",
+                )?;
+            }
+            Ok(RunState::Failed { class, why, log }) => {
+                let log = self.blob(tail(&log).as_bytes());
+                let retry_at = (class != FailureClass::Job).then(|| {
+                    self.now
+                        .plus_ms(back_off_ms(60_000, facts.staging_tries.saturating_sub(1)))
+                });
+                self.emit(
+                    id,
+                    Event::RunFailed {
+                        operation: operation.clone(),
+                        class,
+                        why: short(&why),
+                        log,
+                        retry_at,
+                    },
+                )?;
+            }
+        }
+        Ok(Next::Now)
+    }
+
+    /// Waits for the world, visibly, and looks again when the timer says so.
+    fn look_later(&mut self, id: &JobId, reason: &str, pause_ms: i64) -> Result<(), EngineError> {
+        let facts = self.facts(id)?;
+        let next = self.now.plus_ms(pause_ms);
+        let wait = Waiting {
+            kind: WaitKind::World,
+            reason: reason.to_owned(),
+            wakes: vec![Wake::At { at: next }],
+            next_check: next,
+            overdue: next.plus_ms(pause_ms.saturating_mul(10).max(3_600_000)),
+        };
+        self.start_wait(id, &facts, &wait)
+    }
+
+    fn checked(
+        &mut self,
+        id: &JobId,
+        key: CheckKey,
+        result: Result<Evidence, PortError>,
+    ) -> Result<(), EngineError> {
+        let facts = self.facts(id)?;
+        let reserved = key.clause.queries;
+        let event = match result {
+            Ok(evidence) => {
+                let detail = serde_json::to_vec(&evidence).unwrap_or_default();
+                let spent = (evidence.queries.len() as u64).min(reserved);
+                if let Some(quota) = &mut self.quota {
+                    quota.give_back(reserved - spent, &key.day);
+                }
+                Event::EvidenceRecorded {
+                    clause: key.clause.id,
+                    clause_digest: key.clause.clause_digest,
+                    config: key.config,
+                    lineage: key.lineage,
+                    checker: key.clause.checker,
+                    operation: key.operation,
+                    verdict: evidence.verdict,
+                    summary: short(&evidence.summary),
+                    detail: self.blob(&detail),
+                    spent,
+                    reserved,
+                    day: key.day,
+                }
+            }
+            Err(error) => Event::CheckFailed {
+                clause: key.clause.id,
+                why: short(&error.what),
+                class: error.class,
+                retry_at: Some(
+                    self.now.plus_ms(
+                        error
+                            .retry_after_ms
+                            .unwrap_or(back_off_ms(60_000, facts.check_tries)),
+                    ),
+                ),
+                reserved,
+                day: key.day,
+            },
+        };
+        self.emit(id, event)
+    }
+
+    fn request(
+        &mut self,
+        id: &JobId,
+        result: Result<Vec<String>, PortError>,
+    ) -> Result<(), EngineError> {
+        let facts = self.facts(id)?;
+        let around = self.surroundings(id);
+        let Ok(lineage) = around.lineage() else {
+            return Ok(());
+        };
+        if facts.state != JobState::Reconciled && facts.state != JobState::AwaitingApproval {
+            return Ok(());
+        }
+        let consequences = match result {
+            Ok(list) => list.iter().take(20).map(|line| short(line)).collect(),
+            Err(error) => {
+                vec![short(&format!(
+                    "the target cannot tell what else a cutover would set off: {error}"
+                ))]
+            }
+        };
+        let bundle = bundle(&facts, &self.goal.contract, &around.clauses, &lineage);
+        let count = facts.requests + 1;
+        let expires_at = self
+            .goal
+            .contract
+            .approval
+            .expires_after_ms
+            .map(|ms| self.now.plus_ms(ms));
+        self.emit(
+            id,
+            Event::ApprovalRequested {
+                approval: approval_id(&facts, &bundle.digest, u64::from(count)),
+                digest: bundle.digest,
+                parts: bundle.parts,
+                consequences,
+                expires_at,
+            },
+        )?;
+        self.move_to(
+            id,
+            JobState::AwaitingApproval,
+            "a request lies before the approver",
+        )
+    }
+}
+
+/// When the job goes on after an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// In this turn.
+    Now,
+    /// When its timer fires.
+    AtTimer,
+}
+
+/// What a check in progress was about: the validity key of its verdict.
+struct CheckKey {
+    clause: ClauseView,
+    lineage: Digest,
+    config: Digest,
+    operation: OperationId,
+    day: String,
+}
+
+/// Cuts what comes from outside to a length an entry can hold.
+fn short(text: &str) -> String {
+    let mut out: String = text.chars().take(MAX_WORDS).collect();
+    if out.len() < text.len() {
+        out.push('…');
+    }
+    out
+}
+
+fn tail(log: &str) -> &str {
+    let from = log.len().saturating_sub(MAX_LOG_BYTES);
+    (from..log.len())
+        .find_map(|at| log.get(at..))
+        .unwrap_or_default()
+}
+
+fn shorten(event: Event) -> Event {
+    match event {
+        Event::OpApplied {
+            operation,
+            reference,
+            observed,
+            how,
+        } => Event::OpApplied {
+            operation,
+            reference: short(&reference),
+            observed: short(&observed),
+            how,
+        },
+        Event::OpRefused {
+            operation,
+            why,
+            class,
+            retry_at,
+        } => Event::OpRefused {
+            operation,
+            why: short(&why),
+            class,
+            retry_at,
+        },
+        Event::OpUnknown {
+            operation,
+            why,
+            next_look,
+        } => Event::OpUnknown {
+            operation,
+            why: short(&why),
+            next_look,
+        },
+        Event::OpLookedUp {
+            operation,
+            answer,
+            why,
+            next_look,
+            to_verify,
+        } => Event::OpLookedUp {
+            operation,
+            answer,
+            why: short(&why),
+            next_look,
+            to_verify,
+        },
+        other => other,
+    }
+}

@@ -1,0 +1,64 @@
+//! Large bodies, by content: configs, logs, evidence, definitions.
+
+use crate::model::{Digest, digest_bytes};
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// Largest body kept, in bytes; a larger one is cut by whoever makes it.
+pub const MAX_BLOB_BYTES: usize = 16 * 1024 * 1024;
+
+/// Stores a body unless it is there; compressed when that makes it smaller.
+pub(super) fn put(conn: &Connection, digest: &Digest, bytes: &[u8]) -> rusqlite::Result<()> {
+    let mut known = conn.prepare_cached("SELECT 1 FROM blobs WHERE digest = ?1")?;
+    if known.exists(params![digest.as_str()])? {
+        return Ok(());
+    }
+    let packed = zstd::bulk::compress(bytes, 3).unwrap_or_default();
+    let (coding, data) = if packed.is_empty() || packed.len() >= bytes.len() {
+        ("raw", bytes)
+    } else {
+        ("zstd", packed.as_slice())
+    };
+    conn.prepare_cached("INSERT INTO blobs(digest, size, coding, data) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![digest.as_str(), bytes.len() as i64, coding, data])?;
+    Ok(())
+}
+
+/// A body, or why it cannot be trusted.
+pub(super) fn get(
+    conn: &Connection,
+    digest: &Digest,
+) -> rusqlite::Result<Option<Result<Vec<u8>, String>>> {
+    let row = conn
+        .prepare_cached("SELECT size, coding, data FROM blobs WHERE digest = ?1")?
+        .query_row(params![digest.as_str()], |row| {
+            Ok((
+                row.get::<_, i64>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, Vec<u8>>(2)?,
+            ))
+        })
+        .optional()?;
+    Ok(row.map(|(size, coding, data)| unpack(digest, size, &coding, data)))
+}
+
+fn unpack(digest: &Digest, size: i64, coding: &str, data: Vec<u8>) -> Result<Vec<u8>, String> {
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    if size > MAX_BLOB_BYTES {
+        return Err(format!("blob {} claims {size} bytes", digest.short()));
+    }
+    let bytes = match coding {
+        "raw" => data,
+        "zstd" => zstd::bulk::decompress(&data, size).map_err(|error| error.to_string())?,
+        other => {
+            return Err(format!(
+                "blob {} has the unknown coding {other}",
+                digest.short()
+            ));
+        }
+    };
+    if digest_bytes(&bytes) == *digest {
+        Ok(bytes)
+    } else {
+        Err(format!("blob {} does not match its digest", digest.short()))
+    }
+}

@@ -1,0 +1,99 @@
+//! How any process asks for something in a person's name.
+
+use super::error::LedgerError;
+use super::event::{Act, Actor, Entry, Event};
+use super::read::View;
+use super::store::{Batch, Ledger};
+use crate::model::{Account, DecisionId, GoalId, JobId, TimeMs, canon::digest_parts};
+use std::path::Path;
+
+/// Clocks further apart than this are not the same clock.
+const SAME_CLOCK_MS: i64 = 120_000;
+
+/// Appends a decision in a short transaction of its own; the engine answers it, now or when it runs
+/// again. `from` says where the person sits (see [`origin`]).
+///
+/// # Errors
+/// When the ledger is missing or cannot be written; nothing was asked for then.
+pub fn submit(
+    path: &Path,
+    goal: &GoalId,
+    job: &JobId,
+    act: Act,
+    account: &Account,
+    from: &str,
+    wall: TimeMs,
+) -> Result<DecisionId, LedgerError> {
+    let mut ledger = Ledger::open_for_decisions(path)?;
+    let at = engine_time(ledger.read(), wall)?;
+    let entry = entry(goal, job, act, account, from, at, wall);
+    let Event::DecisionSubmitted { decision, .. } = &entry.event else {
+        return Err(LedgerError::Refused("a decision is a decision".to_owned()));
+    };
+    let id = decision.clone();
+    ledger.append(&Batch {
+        entries: vec![entry],
+        blobs: Vec::new(),
+    })?;
+    Ok(id)
+}
+
+/// A decision as an entry; `salt` keeps two of the same content apart.
+pub fn entry(
+    goal: &GoalId,
+    job: &JobId,
+    act: Act,
+    account: &Account,
+    from: &str,
+    at: TimeMs,
+    salt: TimeMs,
+) -> Entry {
+    let content = serde_json::to_string(&act).unwrap_or_default();
+    let process = std::process::id().to_string();
+    let id = digest_parts([
+        goal.as_str(),
+        job.as_str(),
+        &content,
+        &account.0,
+        &salt.0.to_string(),
+        if from.is_empty() { "" } else { &process },
+    ]);
+    Entry {
+        at,
+        goal: goal.clone(),
+        job: Some(job.clone()),
+        attempt: None,
+        actor: Actor::Person(account.clone()),
+        event: Event::DecisionSubmitted {
+            decision: DecisionId(format!("d-{}", id.short())),
+            act,
+            from: from.to_owned(),
+        },
+    }
+}
+
+/// The time to write on a decision: the engine's own where its clock is not the wall's (practice).
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub fn engine_time(view: View<'_>, wall: TimeMs) -> Result<TimeMs, LedgerError> {
+    let Some(beat) = view.engine()? else {
+        return Ok(wall);
+    };
+    if beat.engine_at.since(beat.beat_at).abs() < SAME_CLOCK_MS {
+        return Ok(wall);
+    }
+    Ok(view
+        .last_event_at()?
+        .map_or(beat.engine_at, |last| last.max(beat.engine_at)))
+}
+
+/// Where this process's person sits: the SSH connection if there is one, else `local`.
+pub fn origin() -> String {
+    match std::env::var("SSH_CONNECTION") {
+        Ok(text) if !text.is_empty() => {
+            format!("ssh {}", text.chars().take(120).collect::<String>())
+        }
+        _ => "local".to_owned(),
+    }
+}

@@ -1,0 +1,535 @@
+//! The product's vocabulary: everything that is ever written down.
+
+use crate::model::{
+    Account, Action, ApprovalId, AttemptNo, ClauseId, ContractVersion, DecisionId, Digest,
+    FailureClass, GoalId, JobId, JobState, OperationId, StrategyId, TimeMs, Verdict, WaitKind,
+    Wake,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Who wrote an entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    /// The engine's plain code.
+    Engine,
+    /// A person, by operating-system account.
+    Person(Account),
+}
+
+impl Actor {
+    /// The stored word: `engine`, or `person:NAME`.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Engine => "engine".to_owned(),
+            Self::Person(account) => format!("person:{account}"),
+        }
+    }
+
+    /// Back from the stored word.
+    pub fn from_word(word: &str) -> Self {
+        match word.strip_prefix("person:") {
+            Some(name) => Self::Person(Account(name.to_owned())),
+            None => Self::Engine,
+        }
+    }
+}
+
+/// One entry before it has a place in the ledger.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The engine's time; order is given by the ledger, not by this.
+    pub at: TimeMs,
+    /// The goal; empty for what concerns the whole ledger.
+    pub goal: GoalId,
+    /// The job, if it concerns one.
+    pub job: Option<JobId>,
+    /// The attempt, if it belongs to one.
+    pub attempt: Option<AttemptNo>,
+    /// Who wrote it.
+    pub actor: Actor,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What a person can ask for. The engine answers each exactly once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "act", rename_all = "snake_case")]
+pub enum Act {
+    /// Approve the request; only for the digest that was seen.
+    Approve {
+        /// The request.
+        approval: ApprovalId,
+        /// Digest of what was seen.
+        digest: Digest,
+    },
+    /// Reject the request.
+    Reject {
+        /// The request.
+        approval: ApprovalId,
+        /// Digest of what was seen.
+        digest: Digest,
+        /// Why.
+        reason: String,
+    },
+    /// Start nothing new for the job.
+    Pause,
+    /// Undo a pause.
+    Resume,
+    /// Try a job again that was handed over, from the first strategy.
+    Retry,
+    /// Give the job to a person.
+    HandOver {
+        /// Why.
+        reason: String,
+    },
+    /// Words for the job's next attempt.
+    Comment {
+        /// The words.
+        text: String,
+    },
+    /// Rule on an operation of unknown outcome.
+    Rule {
+        /// The operation.
+        operation: OperationId,
+        /// True: it happened. False: it did not.
+        happened: bool,
+        /// The target's reference, when it happened.
+        reference: String,
+        /// Why the person is sure.
+        reason: String,
+    },
+    /// Look an operation up now.
+    LookAgain {
+        /// The operation.
+        operation: OperationId,
+    },
+}
+
+/// Everything that can be written down. The stored kind is the serde name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "body")]
+pub enum Event {
+    /// The owner adopted a contract version.
+    #[serde(rename = "goal.adopted")]
+    GoalAdopted {
+        /// From 1.
+        version: ContractVersion,
+        /// The contract's digest.
+        contract_digest: Digest,
+        /// Blob of the goal file's text, as adopted.
+        text: Digest,
+        /// Where its relative paths start.
+        base_dir: String,
+        /// `--set` overrides it was adopted with.
+        overrides: Vec<String>,
+        /// What `@me` means.
+        me: Account,
+        /// The goal's sentence.
+        objective: String,
+        /// Who may amend.
+        owner: Account,
+        /// When it must be done.
+        deadline: Option<TimeMs>,
+        /// What was asked at adoption and who agreed, one sentence each.
+        answers: Vec<String>,
+    },
+    /// The source's list was read to its end.
+    #[serde(rename = "goal.listed")]
+    GoalListed {
+        /// Jobs in all.
+        jobs: u64,
+    },
+    /// Every job has ended, and what that means.
+    #[serde(rename = "goal.ended")]
+    GoalEnded {
+        /// One sentence with the counts.
+        summary: String,
+    },
+    /// A job of the source.
+    #[serde(rename = "job.added")]
+    JobAdded {
+        /// Place in the source's order, from 0.
+        position: u64,
+        /// One line for people.
+        title: String,
+        /// Words that clauses can name.
+        tags: Vec<String>,
+        /// Jobs upstream.
+        depends_on: Vec<JobId>,
+        /// Where the definition stands.
+        origin: String,
+        /// Blob of the old definition; its digest is the job's digest while it stays on the old side.
+        definition: Digest,
+        /// The table it writes, as JSON, if any.
+        output: Option<Value>,
+        /// What keeps it from being migrated as it stands, as JSON, if anything.
+        hold: Option<Value>,
+        /// Whether the contract marks it high risk.
+        high_risk: bool,
+        /// Clauses that apply to it.
+        clauses: Vec<ClauseId>,
+    },
+    /// The job moved to another state.
+    #[serde(rename = "job.state")]
+    JobMoved {
+        /// The new state.
+        state: JobState,
+        /// Why, one sentence.
+        reason: String,
+    },
+    /// One short loop over the job began.
+    #[serde(rename = "attempt.started")]
+    AttemptStarted {
+        /// By which strategy.
+        strategy: StrategyId,
+        /// Its place in the plan, from 0.
+        strategy_index: u32,
+    },
+    /// The loop ended.
+    #[serde(rename = "attempt.ended")]
+    AttemptEnded {
+        /// `passed`, `failed`, `handed_over`.
+        outcome: String,
+        /// Why, one sentence.
+        reason: String,
+    },
+    /// A worker proposed a config.
+    #[serde(rename = "config.proposed")]
+    ConfigProposed {
+        /// Blob of the config; its digest is the config's digest.
+        config: Digest,
+        /// The worker's own words: a remark, never evidence.
+        remark: String,
+    },
+    /// A worker gave no config.
+    #[serde(rename = "prepare.failed")]
+    PrepareFailed {
+        /// Whose failure.
+        class: FailureClass,
+        /// One sentence.
+        why: String,
+        /// No other try before this.
+        retry_at: Option<TimeMs>,
+    },
+    /// A side effect is about to be asked for.
+    #[serde(rename = "op.intended")]
+    OpIntended {
+        /// Its id.
+        operation: OperationId,
+        /// What.
+        action: Action,
+        /// Which config.
+        config: Digest,
+        /// The how-manieth deliberate run of the same thing, from 1.
+        ordinal: u32,
+        /// What it is built upon, as JSON.
+        upstream: Value,
+        /// The approval it uses, for production.
+        approval: Option<ApprovalId>,
+    },
+    /// The same id is sent again, under a valid proof.
+    #[serde(rename = "op.sent_again")]
+    OpSentAgain {
+        /// Its id.
+        operation: OperationId,
+        /// The proof, one sentence.
+        proof: String,
+    },
+    /// The environment did it.
+    #[serde(rename = "op.applied")]
+    OpApplied {
+        /// Its id.
+        operation: OperationId,
+        /// How the target names it.
+        reference: String,
+        /// What it set off.
+        observed: String,
+        /// `reply`, `look_up` or `ruling`.
+        how: String,
+    },
+    /// The environment said no.
+    #[serde(rename = "op.refused")]
+    OpRefused {
+        /// Its id.
+        operation: OperationId,
+        /// Why.
+        why: String,
+        /// Whose failure.
+        class: FailureClass,
+        /// No other try before this.
+        retry_at: Option<TimeMs>,
+    },
+    /// Sent, and nobody knows.
+    #[serde(rename = "op.unknown")]
+    OpUnknown {
+        /// Its id.
+        operation: OperationId,
+        /// What was seen.
+        why: String,
+        /// When it is looked up.
+        next_look: TimeMs,
+    },
+    /// Looked up without learning the outcome.
+    #[serde(rename = "op.looked_up")]
+    OpLookedUp {
+        /// Its id.
+        operation: OperationId,
+        /// `absent` or `cannot_tell`.
+        answer: String,
+        /// What was seen.
+        why: String,
+        /// When it is looked up again.
+        next_look: TimeMs,
+        /// Whether it now needs a person.
+        to_verify: bool,
+    },
+    /// The staging run exited well.
+    #[serde(rename = "run.succeeded")]
+    RunSucceeded {
+        /// The operation that started it.
+        operation: OperationId,
+        /// Blob of the log.
+        log: Digest,
+    },
+    /// The staging run failed.
+    #[serde(rename = "run.failed")]
+    RunFailed {
+        /// The operation that started it.
+        operation: OperationId,
+        /// Whose failure.
+        class: FailureClass,
+        /// One line.
+        why: String,
+        /// Blob of the log.
+        log: Digest,
+        /// No other try before this.
+        retry_at: Option<TimeMs>,
+    },
+    /// A clause is about to be judged; its queries are reserved.
+    #[serde(rename = "check.started")]
+    CheckStarted {
+        /// The clause.
+        clause: ClauseId,
+        /// Queries reserved.
+        reserved: u64,
+        /// The day they count for, `YYYY-MM-DD` in the goal's zone.
+        day: String,
+    },
+    /// A checker's word.
+    #[serde(rename = "evidence.recorded")]
+    EvidenceRecorded {
+        /// The clause.
+        clause: ClauseId,
+        /// Digest of the clause.
+        clause_digest: Digest,
+        /// Digest of the config judged.
+        config: Digest,
+        /// Digest of the lineage judged under.
+        lineage: Digest,
+        /// Digest of the checker.
+        checker: Digest,
+        /// The staging run judged.
+        operation: OperationId,
+        /// The verdict.
+        verdict: Verdict,
+        /// One sentence.
+        summary: String,
+        /// Blob of the whole evidence: numbers and queries.
+        detail: Digest,
+        /// Queries spent; the rest of the reservation is given back.
+        spent: u64,
+        /// Queries that were reserved.
+        reserved: u64,
+        /// The day they count for.
+        day: String,
+    },
+    /// A check did not end in a verdict. Its reservation counts as spent.
+    #[serde(rename = "check.failed")]
+    CheckFailed {
+        /// The clause.
+        clause: ClauseId,
+        /// Why.
+        why: String,
+        /// Whose failure.
+        class: FailureClass,
+        /// No other try before this.
+        retry_at: Option<TimeMs>,
+        /// Queries that were reserved.
+        reserved: u64,
+        /// The day they count for.
+        day: String,
+    },
+    /// The config failed for good; the next attempt learns why.
+    #[serde(rename = "config.failed")]
+    ConfigFailed {
+        /// One sentence each.
+        failures: Vec<String>,
+    },
+    /// A request lies before the approver.
+    #[serde(rename = "approval.requested")]
+    ApprovalRequested {
+        /// Its id.
+        approval: ApprovalId,
+        /// Digest over all parts.
+        digest: Digest,
+        /// What was digested, by name: contract, config, run, evidence, lineage, checkers.
+        parts: Value,
+        /// What a cutover would set off, one sentence each.
+        consequences: Vec<String>,
+        /// When it expires.
+        expires_at: Option<TimeMs>,
+    },
+    /// The named approver decided, or the contract needs none.
+    #[serde(rename = "approval.decided")]
+    ApprovalDecided {
+        /// Its id.
+        approval: ApprovalId,
+        /// Yes or no.
+        approved: bool,
+        /// Who.
+        by: Account,
+        /// Why, where one was asked for.
+        reason: String,
+    },
+    /// The request means nothing any more.
+    #[serde(rename = "approval.voided")]
+    ApprovalVoided {
+        /// Its id.
+        approval: ApprovalId,
+        /// Which part changed, or that it expired.
+        why: String,
+    },
+    /// The job waits.
+    #[serde(rename = "wait.started")]
+    WaitStarted {
+        /// For what.
+        wait: WaitKind,
+        /// One sentence.
+        reason: String,
+        /// What would end it.
+        wakes: Vec<Wake>,
+        /// When it is looked at again in any case.
+        next_check: TimeMs,
+        /// When it counts as stalled.
+        overdue: TimeMs,
+    },
+    /// Some process asks for something in a person's name.
+    #[serde(rename = "decision.submitted")]
+    DecisionSubmitted {
+        /// Its id.
+        decision: DecisionId,
+        /// What.
+        act: Act,
+        /// Where from: `SSH_CONNECTION` if there is one, else the terminal's name.
+        from: String,
+    },
+    /// The engine's one answer.
+    #[serde(rename = "decision.answered")]
+    DecisionAnswered {
+        /// Its id.
+        decision: DecisionId,
+        /// Done or refused.
+        accepted: bool,
+        /// Why not; or what was done.
+        why: String,
+    },
+    /// Nothing new is started for the job.
+    #[serde(rename = "job.paused")]
+    JobPaused {},
+    /// The pause is over.
+    #[serde(rename = "job.resumed")]
+    JobResumed {},
+    /// The job begins again from the first strategy.
+    #[serde(rename = "job.retried")]
+    JobRetried {},
+    /// Words for the next attempt.
+    #[serde(rename = "job.commented")]
+    JobCommented {
+        /// The words.
+        text: String,
+    },
+    /// An engine took the ledger.
+    #[serde(rename = "engine.started")]
+    EngineStarted {
+        /// Its process.
+        pid: u32,
+        /// Its host.
+        host: String,
+        /// Its version.
+        version: String,
+        /// Whether the one before had said goodbye.
+        after_clean_stop: bool,
+    },
+    /// The engine said goodbye.
+    #[serde(rename = "engine.stopped")]
+    EngineStopped {
+        /// Why.
+        why: String,
+    },
+    /// The engine looked at the world.
+    #[serde(rename = "heartbeat")]
+    Heartbeat {
+        /// What it decided: `act` or `wait`.
+        decided: String,
+        /// Why, one line.
+        reason: String,
+    },
+    /// Something needs attention.
+    #[serde(rename = "alert.raised")]
+    AlertRaised {
+        /// `stall`, `outage`, `budget`, `drift`, `tamper`, `spin`, `pseudo_progress`, `deadline`.
+        rule: String,
+        /// What was seen, one sentence.
+        evidence: String,
+    },
+    /// It is over.
+    #[serde(rename = "alert.cleared")]
+    AlertCleared {
+        /// Which.
+        rule: String,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Event {
+    /// The stored kind and body.
+    ///
+    /// # Errors
+    /// Never for a value built by this program; serde's error is passed on all the same.
+    pub fn to_stored(&self) -> Result<(String, String), serde_json::Error> {
+        let value = serde_json::to_value(self)?;
+        let kind = value
+            .get("kind")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        let body = value.get("body").cloned().unwrap_or(Value::Null);
+        Ok((kind, serde_json::to_string(&body)?))
+    }
+
+    /// Back from the stored form.
+    ///
+    /// # Errors
+    /// When the kind is unknown (a newer program wrote it) or the body does not fit it.
+    pub fn from_stored(kind: &str, body: &str) -> Result<Self, serde_json::Error> {
+        let body: Value = serde_json::from_str(body)?;
+        serde_json::from_value(serde_json::json!({ "kind": kind, "body": body }))
+    }
+
+    /// Whether this is an act of the job itself, which ends its wait.
+    pub fn ends_wait(&self) -> bool {
+        !matches!(
+            self,
+            Self::WaitStarted { .. }
+                | Self::DecisionSubmitted { .. }
+                | Self::DecisionAnswered { .. }
+                | Self::JobCommented { .. }
+                | Self::AlertRaised { .. }
+                | Self::AlertCleared { .. }
+                | Self::OpLookedUp { .. }
+        )
+    }
+}

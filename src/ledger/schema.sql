@@ -1,0 +1,105 @@
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE events (
+  seq     INTEGER PRIMARY KEY,
+  at_ms   INTEGER NOT NULL,
+  goal    TEXT NOT NULL,
+  job     TEXT NOT NULL,          -- '' when it concerns the goal or the whole ledger
+  attempt INTEGER NOT NULL,       -- 0 when it belongs to none
+  actor   TEXT NOT NULL,
+  kind    TEXT NOT NULL,
+  body    TEXT NOT NULL,
+  hash    TEXT NOT NULL
+) STRICT;
+CREATE INDEX events_by_job ON events (goal, job, seq);
+CREATE TRIGGER events_keep BEFORE UPDATE ON events BEGIN SELECT raise(ABORT, 'events are append-only'); END;
+CREATE TRIGGER events_stay BEFORE DELETE ON events BEGIN SELECT raise(ABORT, 'events are append-only'); END;
+
+CREATE TABLE blobs (
+  digest TEXT PRIMARY KEY, size INTEGER NOT NULL, coding TEXT NOT NULL, data BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- For the message only; never decided upon.
+CREATE TABLE engine (
+  id INTEGER PRIMARY KEY CHECK (id = 1), pid INTEGER NOT NULL, host TEXT NOT NULL,
+  beat_ms INTEGER NOT NULL, engine_ms INTEGER NOT NULL, beat_every_ms INTEGER NOT NULL, state TEXT NOT NULL
+) STRICT;
+
+-- Everything below is a projection: it can be made again from events.
+CREATE TABLE chains (
+  goal TEXT NOT NULL, job TEXT NOT NULL, head TEXT NOT NULL, entries INTEGER NOT NULL,
+  PRIMARY KEY (goal, job)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE goals (
+  goal TEXT PRIMARY KEY, version INTEGER NOT NULL, objective TEXT NOT NULL, owner TEXT NOT NULL,
+  deadline_ms INTEGER, adopted_ms INTEGER NOT NULL, jobs_listed INTEGER, ended TEXT,
+  heartbeat TEXT NOT NULL, heartbeat_ms INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE contracts (
+  goal TEXT NOT NULL, version INTEGER NOT NULL, digest TEXT NOT NULL, text TEXT NOT NULL, base_dir TEXT NOT NULL,
+  overrides TEXT NOT NULL, me TEXT NOT NULL, answers TEXT NOT NULL, adopted_ms INTEGER NOT NULL,
+  adopted_by TEXT NOT NULL, PRIMARY KEY (goal, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE jobs (
+  goal TEXT NOT NULL, job TEXT NOT NULL, position INTEGER NOT NULL, title TEXT NOT NULL, state TEXT NOT NULL,
+  reason TEXT NOT NULL, strategy INTEGER, attempt INTEGER NOT NULL, tries INTEGER NOT NULL,
+  clauses_passed INTEGER NOT NULL, clauses_total INTEGER NOT NULL, paused INTEGER NOT NULL,
+  to_verify INTEGER NOT NULL, high_risk INTEGER NOT NULL, wait_kind TEXT, wait_reason TEXT, wait_since_ms INTEGER,
+  next_check_ms INTEGER, overdue_ms INTEGER, queries INTEGER NOT NULL, last_progress_ms INTEGER NOT NULL,
+  facts TEXT NOT NULL, PRIMARY KEY (goal, job)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX jobs_by_position ON jobs (goal, position);
+CREATE INDEX jobs_by_state ON jobs (goal, state);
+
+CREATE TABLE attempts (
+  goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL, strategy TEXT NOT NULL,
+  started_ms INTEGER NOT NULL, ended_ms INTEGER, outcome TEXT NOT NULL, reason TEXT NOT NULL, config TEXT,
+  remark TEXT NOT NULL, PRIMARY KEY (goal, job, attempt)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE operations (
+  operation TEXT PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL,
+  action TEXT NOT NULL, config TEXT NOT NULL, ordinal INTEGER NOT NULL, state TEXT NOT NULL,
+  reference TEXT NOT NULL, why TEXT NOT NULL, approval TEXT, upstream TEXT NOT NULL, sends INTEGER NOT NULL,
+  look_ups INTEGER NOT NULL, to_verify INTEGER NOT NULL, intended_ms INTEGER NOT NULL,
+  changed_ms INTEGER NOT NULL, next_look_ms INTEGER, observed TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX operations_by_job ON operations (goal, job, intended_ms);
+CREATE INDEX operations_by_state ON operations (goal, state);
+
+CREATE TABLE evidence (
+  seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL, clause TEXT NOT NULL,
+  verdict TEXT NOT NULL, summary TEXT NOT NULL, config TEXT NOT NULL, lineage TEXT NOT NULL,
+  checker TEXT NOT NULL, operation TEXT NOT NULL, detail TEXT NOT NULL, spent INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX evidence_by_job ON evidence (goal, job, seq);
+
+CREATE TABLE approvals (
+  approval TEXT PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, digest TEXT NOT NULL, parts TEXT NOT NULL,
+  consequences TEXT NOT NULL, requested_ms INTEGER NOT NULL, expires_ms INTEGER, state TEXT NOT NULL,
+  decided_by TEXT, reason TEXT NOT NULL, decided_ms INTEGER, outcome TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX approvals_by_state ON approvals (goal, state, requested_ms);
+CREATE INDEX approvals_by_job ON approvals (goal, job);
+
+CREATE TABLE decisions (
+  decision TEXT PRIMARY KEY, seq INTEGER NOT NULL, goal TEXT NOT NULL, job TEXT NOT NULL, by TEXT NOT NULL,
+  origin TEXT NOT NULL, act TEXT NOT NULL, submitted_ms INTEGER NOT NULL, state TEXT NOT NULL, why TEXT NOT NULL,
+  answered_ms INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX decisions_open ON decisions (state, seq);
+
+CREATE TABLE budget_days (
+  goal TEXT NOT NULL, budget TEXT NOT NULL, day TEXT NOT NULL, reserved INTEGER NOT NULL, spent INTEGER NOT NULL,
+  PRIMARY KEY (goal, budget, day)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE alerts (
+  seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, rule TEXT NOT NULL, evidence TEXT NOT NULL,
+  raised_ms INTEGER NOT NULL, cleared_ms INTEGER, cleared_why TEXT NOT NULL
+) STRICT;
+CREATE INDEX alerts_open ON alerts (goal, cleared_ms);
