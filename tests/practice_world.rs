@@ -1080,7 +1080,7 @@ fn numbered(n: u32) -> EffectRequest {
     let definition = careful("stg_stores", &[]);
     EffectRequest {
         operation_id: OperationId(format!("op-{n}")),
-        action: if n % 2 == 0 {
+        action: if n.is_multiple_of(2) {
             Action::Stage
         } else {
             Action::CutOver

@@ -11,8 +11,8 @@ pub mod convert;
 pub mod definition;
 pub mod dialect;
 mod effects;
-pub mod goal;
 pub mod functions;
+pub mod goal;
 pub mod golden;
 mod lazy;
 pub mod legacy;
@@ -102,17 +102,4 @@ mod tests {
             "Fri 2024-04-05 18:00"
         );
     }
-}
-
-/// Name of the world's file beside the ledger.
-pub const WORLD_FILE: &str = "world.db";
-
-/// When the practice week begins.
-pub fn start() -> crate::model::TimeMs {
-    crate::model::TimeMs(1_711_954_800_000)
-}
-
-/// The practice goal's file.
-pub fn goal_text(_seed: u64, _jobs: usize) -> String {
-    String::new()
 }
