@@ -19,7 +19,7 @@ import tempfile
 # Instants are printed in UTC and words in English, whatever the host is set to.
 ENVIRONMENT = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC", "LC_ALL": "C",
                "SYSTEMD_PAGER": "", "SYSTEMD_COLORS": "0"}
-INSTANT = re.compile(r"^\s*(?:Next elapse|Iter\. #\d+): \w{3} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC$")
+INSTANT = re.compile(r"^\s*(?:Next elapse|Iter(?:\.|ation) #\d+): \w{3} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC$")
 EPOCH = datetime.datetime(1970, 1, 1)
 
 

@@ -171,4 +171,20 @@ mod tests {
             assert!(started.elapsed() < Duration::from_secs(5));
         }
     }
+
+    #[test]
+    fn the_documented_request_and_replies_are_the_real_ones() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/adapters.md");
+        let text = std::fs::read_to_string(file).unwrap();
+        let block = |kind: &str| {
+            let (_, after) = text.split_once(&format!("```json {kind}\n")).unwrap();
+            strict_json::parse(after.split("```").next().unwrap().as_bytes()).unwrap()
+        };
+        let request = block("worker-request");
+        let typed: PrepareRequest = strict_json::typed(request.clone()).unwrap();
+        assert_eq!(serde_json::to_value(typed).unwrap(), request);
+        let reply = strict_json::typed::<PrepareReply>(block("worker-reply"));
+        assert_eq!(reply.unwrap().remark, "the old host keeps UTC");
+        assert!(strict_json::typed::<Refusal>(block("worker-refusal")).is_ok());
+    }
 }
