@@ -433,6 +433,55 @@ fn what_is_ambiguous_is_asked() {
     );
 }
 
+#[test]
+fn the_documented_goal_and_the_shipped_ones_have_no_problem() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = std::fs::read_to_string(root.join("docs/goal-file.md")).unwrap();
+    let (_, after) = docs.split_once("```toml\n").unwrap();
+    let goal = parse(after.split("```").next().unwrap()).unwrap();
+    assert_eq!(goal.questions, Vec::<String>::new());
+    for entry in std::fs::read_dir(root.join("goals")).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+            && let Err((error, text)) = read_goal_file(&path)
+        {
+            panic!("{}", error.report(&path.to_string_lossy(), &text));
+        }
+    }
+}
+
+#[test]
+fn every_key_of_every_section_is_documented() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/goal-file.md");
+    let docs = std::fs::read_to_string(docs).unwrap();
+    for section in [
+        "goal",
+        "jobs",
+        "approval.cutover",
+        "soak",
+        "budget.tokens",
+        "limits",
+        "spin",
+        "heartbeat",
+    ] {
+        // The parser itself tells its keys when one is nothing like any of them.
+        let text = format!("[{section}]\nqqqq = 1\n");
+        let error = parse(&text).unwrap_err();
+        let problem = error
+            .problems
+            .iter()
+            .find(|p| p.message.contains("`qqqq`"))
+            .unwrap();
+        let hint = problem.hint.clone().unwrap();
+        let keys = hint.strip_prefix("expected one of: ").unwrap();
+        for key in keys.split(", ") {
+            assert!(docs.contains(&format!("`{key}`")), "{section}.{key}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
