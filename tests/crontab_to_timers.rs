@@ -408,6 +408,7 @@ fn one_operation_id_has_one_effect() {
         // The same id for another job is not answered as if it were this one's.
         let mut other = request.clone();
         other.job = JobId::from("another");
+        other.config = config.replace(job.id.as_str(), "another");
         assert!(matches!(
             bench.world.target.effect(&other).value,
             Effect::Unknown { .. }
@@ -448,7 +449,12 @@ fn visible(folder: &Path) -> Vec<String> {
 #[test]
 fn a_config_that_is_none_is_refused_before_anything_is_written() {
     let Some(bench) = bench(&[]) else { return };
-    for config in ["", "[Timer]\n", "### ../x.timer\na\n### x.service\nb\n"] {
+    for config in [
+        "",
+        "[Timer]\n",
+        "### ../a.timer\nx\n### a.service\ny\n",
+        "### b.timer\nx\n### b.service\ny\n",
+    ] {
         let request = bench.request(Action::Stage, &JobId::from("a"), config);
         match bench.world.target.effect(&request).value {
             Effect::Refused { class, .. } => assert_eq!(class, FailureClass::Job),

@@ -374,6 +374,22 @@ fn overrides_change_the_world_and_the_digest() {
     apply_overrides(&mut goal, &["source.path=/etc/crontab".to_owned()]).unwrap();
     assert_eq!(goal.contract.world.ports["source"]["path"], "/etc/crontab");
     assert_ne!(goal.contract.digest, digest);
+    let typed = [
+        "source.n=3",
+        "source.x=2.5",
+        "source.on=true",
+        "source.day=2024-04-01",
+    ];
+    apply_overrides(&mut goal, &typed.map(str::to_owned)).unwrap();
+    let source = serde_json::Value::Object(goal.contract.world.ports["source"].clone());
+    assert_eq!(
+        (source["n"].as_i64(), source["x"].as_f64()),
+        (Some(3), Some(2.5))
+    );
+    assert_eq!(
+        (source["on"].as_bool(), source["day"].as_str()),
+        (Some(true), Some("2024-04-01"))
+    );
     for (text, part) in [
         ("source.path", "PORT.KEY=VALUE"),
         ("path=x", "PORT.KEY=VALUE"),
