@@ -370,10 +370,29 @@ fn system_crontabs_have_a_user_column() {
     let job = &bench.jobs()[0];
     let config = bench.convert(job).unwrap();
     assert!(config.contains("User=root\n"));
+    assert!(config.contains("\"PATH=/usr/bin:/bin\""), "{config}");
     assert!(
         config.contains("\"cd / && run-parts /etc/cron.hourly\""),
         "{config}"
     );
+}
+
+#[test]
+fn the_crontab_s_environment_and_shell_go_along() {
+    let Some((bench, _file)) = bench_of(
+        "SHELL=/bin/bash\nMAILTO=me@example.org\nRATE=\"50% of $X\"\n0 1 * * * echo $RATE\n",
+    ) else {
+        return;
+    };
+    let config = bench.convert(&bench.jobs()[0]).unwrap();
+    assert!(
+        config.contains("Environment=\"RATE=50%% of $X\"\n"),
+        "{config}"
+    );
+    assert!(config.contains("Environment=\"SHELL=/bin/bash\"\n"));
+    assert!(!config.contains("MAILTO"));
+    let start = r#"ExecStart=/bin/sh -c "exec \"$$SHELL\" -c \"$$1\"" sh "echo $$RATE""#;
+    assert!(config.contains(start), "{config}");
 }
 
 #[test]

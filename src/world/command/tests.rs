@@ -17,8 +17,14 @@ fn world_with(script: &str, more: &Value) -> Result<World, OpenError> {
         "read -r request; call=$(printf '%s' \"$request\" | sed 's/.*\"call\":\"\\([a-z_]*\\)\".*/\\1/')\n\
          if [ \"$call\" = info ]; then echo '{INFO}'; exit 0; fi\n{script}"
     );
+    // Short only where a time-out is the point: the machine may be busy.
+    let timeout = if script.contains("sleep 60") {
+        "1s"
+    } else {
+        "1m"
+    };
     let mut table = json!({
-        "adapter": "command", "run": ["/bin/sh", "-c", script], "timeout": "1s", "dialect": "sqlite",
+        "adapter": "command", "run": ["/bin/sh", "-c", script], "timeout": timeout, "dialect": "sqlite",
     });
     for (key, value) in more.as_object().unwrap() {
         table[key] = value.clone();
@@ -92,7 +98,7 @@ fn whatever_breaks_after_the_start_leaves_an_effect_unknown() {
             Effect::Unknown { why } => assert!(why.contains(part), "{script}: {why}"),
             other => panic!("{script}: {other:?}"),
         }
-        assert!(started.elapsed() < Duration::from_secs(10));
+        assert!(started.elapsed() < Duration::from_secs(30));
         match look_up(&world) {
             Lookup::CannotTell { .. } => {}
             other => panic!("{script}: {other:?}"),
