@@ -439,6 +439,10 @@ fn what_is_ambiguous_is_asked() {
     let questions = parse(&text).unwrap().questions;
     assert!(questions.iter().any(|q| q.contains("no deadline")));
     assert!(questions.iter().any(|q| q.contains("UTC")));
+    let text = changed("2026-12-04T18:00:00+08:00[Asia/Shanghai]", "none");
+    let goal = parse(&text).unwrap();
+    assert_eq!(goal.contract.deadline, None);
+    assert!(!goal.questions.iter().any(|q| q.contains("deadline: ")));
     let text = changed("check = \"row_count\"\n", "");
     assert!(
         parse(&text)
@@ -456,6 +460,9 @@ fn the_documented_goal_and_the_shipped_ones_have_no_problem() {
     let (_, after) = docs.split_once("```toml\n").unwrap();
     let goal = parse(after.split("```").next().unwrap()).unwrap();
     assert_eq!(goal.questions, Vec::<String>::new());
+    // The example runs without anyone to answer.
+    let (example, _) = read_goal_file(&root.join("goals/crontab-to-timers.toml")).unwrap();
+    assert_eq!(example.questions, Vec::<String>::new());
     for entry in std::fs::read_dir(root.join("goals")).unwrap() {
         let path = entry.unwrap().path();
         if path
