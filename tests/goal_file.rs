@@ -292,6 +292,14 @@ fn the_report_shows_the_line_and_a_caret_and_nothing_a_terminal_acts_on() {
 }
 
 #[test]
+fn a_text_that_is_never_closed_is_shown_too() {
+    let text = "[goal]\nid = \"\"\"never closed\n";
+    let report = parse(text).unwrap_err().report("g.toml", text);
+    assert!(report.as_str().contains("not TOML"), "{report}");
+    assert!(report.as_str().contains('^'), "{report}");
+}
+
+#[test]
 fn ten_megabytes_of_nonsense_are_refused_at_once() {
     let nonsense = "x7Q[=\"\n".repeat(10 * 1024 * 1024 / 7);
     let started = Instant::now();
@@ -506,7 +514,7 @@ fn every_key_of_every_section_is_documented() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_text_makes_it_panic(text in "(?s).{0,300}") {
