@@ -292,6 +292,14 @@ fn the_report_shows_the_line_and_a_caret_and_nothing_a_terminal_acts_on() {
 }
 
 #[test]
+fn a_text_that_is_never_closed_is_shown_too() {
+    let text = "[goal]\nid = \"\"\"never closed\n";
+    let report = parse(text).unwrap_err().report("g.toml", text);
+    assert!(report.as_str().contains("not TOML"), "{report}");
+    assert!(report.as_str().contains('^'), "{report}");
+}
+
+#[test]
 fn ten_megabytes_of_nonsense_are_refused_at_once() {
     let nonsense = "x7Q[=\"\n".repeat(10 * 1024 * 1024 / 7);
     let started = Instant::now();
@@ -374,6 +382,22 @@ fn overrides_change_the_world_and_the_digest() {
     apply_overrides(&mut goal, &["source.path=/etc/crontab".to_owned()]).unwrap();
     assert_eq!(goal.contract.world.ports["source"]["path"], "/etc/crontab");
     assert_ne!(goal.contract.digest, digest);
+    let typed = [
+        "source.n=3",
+        "source.x=2.5",
+        "source.on=true",
+        "source.day=2024-04-01",
+    ];
+    apply_overrides(&mut goal, &typed.map(str::to_owned)).unwrap();
+    let source = serde_json::Value::Object(goal.contract.world.ports["source"].clone());
+    assert_eq!(
+        (source["n"].as_i64(), source["x"].as_f64()),
+        (Some(3), Some(2.5))
+    );
+    assert_eq!(
+        (source["on"].as_bool(), source["day"].as_str()),
+        (Some(true), Some("2024-04-01"))
+    );
     for (text, part) in [
         ("source.path", "PORT.KEY=VALUE"),
         ("path=x", "PORT.KEY=VALUE"),
@@ -423,6 +447,10 @@ fn what_is_ambiguous_is_asked() {
     let questions = parse(&text).unwrap().questions;
     assert!(questions.iter().any(|q| q.contains("no deadline")));
     assert!(questions.iter().any(|q| q.contains("UTC")));
+    let text = changed("2026-12-04T18:00:00+08:00[Asia/Shanghai]", "none");
+    let goal = parse(&text).unwrap();
+    assert_eq!(goal.contract.deadline, None);
+    assert!(!goal.questions.iter().any(|q| q.contains("deadline: ")));
     let text = changed("check = \"row_count\"\n", "");
     assert!(
         parse(&text)
@@ -433,8 +461,60 @@ fn what_is_ambiguous_is_asked() {
     );
 }
 
+#[test]
+fn the_documented_goal_and_the_shipped_ones_have_no_problem() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = std::fs::read_to_string(root.join("docs/goal-file.md")).unwrap();
+    let (_, after) = docs.split_once("```toml\n").unwrap();
+    let goal = parse(after.split("```").next().unwrap()).unwrap();
+    assert_eq!(goal.questions, Vec::<String>::new());
+    // The example runs without anyone to answer.
+    let (example, _) = read_goal_file(&root.join("goals/crontab-to-timers.toml")).unwrap();
+    assert_eq!(example.questions, Vec::<String>::new());
+    for entry in std::fs::read_dir(root.join("goals")).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+            && let Err((error, text)) = read_goal_file(&path)
+        {
+            panic!("{}", error.report(&path.to_string_lossy(), &text));
+        }
+    }
+}
+
+#[test]
+fn every_key_of_every_section_is_documented() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/goal-file.md");
+    let docs = std::fs::read_to_string(docs).unwrap();
+    for section in [
+        "goal",
+        "jobs",
+        "approval.cutover",
+        "soak",
+        "budget.tokens",
+        "limits",
+        "spin",
+        "heartbeat",
+    ] {
+        // The parser itself tells its keys when one is nothing like any of them.
+        let text = format!("[{section}]\nqqqq = 1\n");
+        let error = parse(&text).unwrap_err();
+        let problem = error
+            .problems
+            .iter()
+            .find(|p| p.message.contains("`qqqq`"))
+            .unwrap();
+        let hint = problem.hint.clone().unwrap();
+        let keys = hint.strip_prefix("expected one of: ").unwrap();
+        for key in keys.split(", ") {
+            assert!(docs.contains(&format!("`{key}`")), "{section}.{key}");
+        }
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_text_makes_it_panic(text in "(?s).{0,300}") {

@@ -122,7 +122,9 @@ def convert(job, definition):
     if not match:
         raise Refused("the definition does not begin with its origin")
     file, number, kind, user, zone = match.groups()
-    environment = dict(crontab.environment_of(env) for env in above)
+    # What cron itself sets, unless the crontab says otherwise; systemd's own defaults differ.
+    environment = {"SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}
+    environment.update(crontab.environment_of(env) for env in above)
     found = crontab.placeholders(line, environment)
     if found:
         raise Refused(f"unknown placeholders: {', '.join(found)}")
@@ -139,7 +141,7 @@ def convert(job, definition):
     else:
         triggers = [f"OnCalendar={entry}" for entry in on_calendar(schedule, zone)]
     start = f"/bin/sh -c {command}"
-    if environment.get("SHELL", "/bin/sh") != "/bin/sh":
+    if environment["SHELL"] != "/bin/sh":
         # The crontab's own shell, found when it runs; systemd wants a path that exists now.
         start = f"/bin/sh -c {OTHER_SHELL} sh {command}"
     variables = ["Environment=" + quoted(f"{name}={value}", dollars=False)

@@ -76,7 +76,7 @@ def jobs_of(path, settings):
         if kind != "job":
             continue
         schedule, rest = crontab.schedule_and_rest(line) or (None, "")
-        owner, command = settings.get("user", "root"), rest
+        owner, command = (None if system else settings["user"]), rest
         if system:
             owner, command = crontab.user_and_command(rest) or (None, rest)
         head = f"# {name}:{number}; {'system' if system else 'user'} crontab; user {owner}; zone {zone}"
@@ -108,7 +108,7 @@ def list_jobs(settings):
 
 def account(path):
     for file in files_of(path):
-        jobs, kinds = jobs_of(file, {})
+        jobs, kinds = jobs_of(file, {"user": "-"})
         held = {job["origin"]: job["hold"]["reason"] for job in jobs if "hold" in job}
         for number, kind in enumerate(kinds, start=1):
             origin = f"{os.path.basename(file)}:{number}"

@@ -19,7 +19,7 @@ import tempfile
 # Instants are printed in UTC and words in English, whatever the host is set to.
 ENVIRONMENT = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC", "LC_ALL": "C",
                "SYSTEMD_PAGER": "", "SYSTEMD_COLORS": "0"}
-INSTANT = re.compile(r"^\s*(?:Next elapse|Iter\. #\d+): \w{3} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC$")
+INSTANT = re.compile(r"^\s*(?:Next elapse|Iter(?:\.|ation) #\d+): \w{3} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC$")
 EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -42,13 +42,11 @@ def analyze(*arguments):
 
 
 def units_of(config):
-    """{file name: text} of a config."""
+    """{file name: text} of a config: one timer, one service."""
     parts = re.split(r"^### (\S+)$\n", config, flags=re.MULTILINE)
     names = parts[1::2]
     if parts[0].strip() or sorted(name.rsplit(".", 1)[-1] for name in names) != ["service", "timer"]:
         raise Failed("a config is one `### NAME.timer` and one `### NAME.service` unit", "job")
-    if any("/" in name or name.startswith(".") for name in names):
-        raise Failed("a unit's name is no path", "job")
     return dict(zip(names, parts[2::2]))
 
 
@@ -110,6 +108,10 @@ class Target:
     def effect(self, request):
         try:
             units = units_of(request["config"])
+            if any(name.rsplit(".", 1)[0] != request["job"] for name in units):
+                raise Failed("a config's units are named after its job", "job")
+            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", request["job"]):
+                raise Failed("this job's id is no name for a unit", "job")
         except Failed as error:
             return {"outcome": "refused", "why": str(error), "class": "job"}
         path = self.record_path(request["action"], request["operation_id"])

@@ -150,12 +150,6 @@ fn read_goal(context: &Context<'_>, root: &toml_edit::Table, base_dir: &Path) ->
     };
     let strategies = clauses::strategies(&top);
     top.refuse_unknown();
-    if contract.deadline.is_none() {
-        context.question(
-            "The goal has no deadline: nothing will warn that it is late. Is that meant?"
-                .to_owned(),
-        );
-    }
     contract.digest = contract_digest(&contract);
     let (questions, notes) = context.take_remarks();
     Goal {

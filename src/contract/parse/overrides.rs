@@ -74,6 +74,9 @@ fn means_path(value: &str, cwd: &Path) -> bool {
 fn scalar(text: &str) -> Json {
     match text.parse::<toml_edit::Value>() {
         Ok(toml_edit::Value::Integer(number)) => Json::from(*number.value()),
+        Ok(toml_edit::Value::Float(number)) if number.value().is_finite() => {
+            Json::from(*number.value())
+        }
         Ok(toml_edit::Value::Boolean(value)) => Json::from(*value.value()),
         Ok(toml_edit::Value::String(text)) => Json::from(text.value().as_str()),
         _ => Json::from(text),

@@ -100,9 +100,11 @@ impl GoalError {
 
 /// The source line and a caret under the column. A line too long to show is shown around the column.
 fn push_source(out: &mut String, text: &str, problem: &Problem) {
-    let Some(line) = text.lines().nth(problem.line - 1) else {
+    // What follows the last line's end is a line here: an unclosed text is only noticed there.
+    let Some(line) = text.split('\n').nth(problem.line - 1) else {
         return;
     };
+    let line = line.strip_suffix('\r').unwrap_or(line);
     let column = problem.column.saturating_sub(1);
     let skip = if column > MAX_SHOWN_COLUMNS - 20 {
         column - 40

@@ -12,6 +12,8 @@ use std::path::PathBuf;
 
 const MAX_OBJECTIVE_CHARS: usize = 2_000;
 const MAX_LIST: usize = 100;
+/// A deadline that is left out on purpose.
+const NO_DEADLINE: &str = "none";
 const DEFAULT_WORKDAYS: &str = "mon-fri 09:00-18:00";
 const DEFAULT_HEARTBEAT_MS: i64 = 15 * 60_000;
 const DEFAULT_HANDOFF_PERCENT: u8 = 80;
@@ -82,7 +84,17 @@ pub(super) fn head(top: &Section<'_>) -> Head {
 /// Fills the deadline and returns the goal's zone: `zone`, or the deadline's, or UTC.
 fn deadline_and_zone(goal: &Section<'_>, head: &mut Head) -> String {
     let mut zone = None;
-    if let Some(text) = deadline_text(goal) {
+    let text = deadline_text(goal);
+    match &text {
+        Some(text) if text == NO_DEADLINE => {}
+        None if goal.get("deadline").is_none() => goal.context.question(
+            "The goal has no deadline: nothing will warn that it is late. Is that meant? (deadline = \"none\" \
+             says so in the file.)"
+                .to_owned(),
+        ),
+        _ => {}
+    }
+    if let Some(text) = text.filter(|text| text != NO_DEADLINE) {
         match units::parse_deadline(&text) {
             Ok((at, written)) => {
                 head.deadline = Some(at);
