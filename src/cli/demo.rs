@@ -159,6 +159,10 @@ fn write_goal(dir: &Path, args: &Args) -> Result<PathBuf, CliError> {
     std::fs::create_dir_all(dir).map_err(io)?;
     let dir = dir.canonicalize().map_err(io)?;
     let file = dir.join("practice.toml");
-    std::fs::write(&file, practice::goal::goal_text(args.seed, args.jobs as usize)).map_err(io)?;
+    std::fs::write(
+        &file,
+        practice::goal::goal_text(args.seed, args.jobs as usize),
+    )
+    .map_err(io)?;
     Ok(file)
 }
