@@ -1,5 +1,10 @@
 //! The engine over a world in which nothing can fail: its own paths, from adoption to the end.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
 mod engine_support;
 
 use dogwatch::engine::run::Finish;
