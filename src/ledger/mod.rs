@@ -6,6 +6,7 @@
 
 mod apply;
 mod blobs;
+pub mod decide;
 mod error;
 pub mod event;
 pub mod facts;
