@@ -195,7 +195,7 @@ impl Snapshot {
             .as_ref()
             .and_then(|goal| goal.strategies.get(index as usize))
             .map_or_else(
-                || format!("#{}", index + 1),
+                || format!("strategy {}", index + 1),
                 |strategy| strategy.id.as_str().to_owned(),
             )
     }

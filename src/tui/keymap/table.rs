@@ -258,6 +258,14 @@ pub const ACTIONS: &[Entry] = &[
         "Rule on the operation: it happened (with the reference), or it did not.",
         Scope::In(&[Kind::Operation]),
     )),
+    row(
+        Action::NextNeed,
+        &[Key::char('.')],
+        "next-need",
+        "needs me",
+        "The next thing that needs a person, oldest first.",
+        Scope::Everywhere,
+    ),
     change(row(
         Action::Pause,
         &[Key::char('p')],
@@ -423,14 +431,6 @@ pub const ACTIONS: &[Entry] = &[
         "details",
         "Details of the row under the cursor, beside the list.",
         Scope::In(&[Kind::Jobs, Kind::Waits]),
-    ),
-    row(
-        Action::NextNeed,
-        &[Key::char('.')],
-        "next-need",
-        "needs me",
-        "The next thing that needs a person, oldest first.",
-        Scope::Everywhere,
     ),
     row(
         Action::Previous,

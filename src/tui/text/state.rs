@@ -31,7 +31,7 @@ pub fn of_job(row: &JobRow) -> Standing {
         (JobState::CutOver, _) => standing("✓", "cut over", Role::Good),
         (JobState::HandedOver, _) => standing("⚑", "handed over", Role::Bad),
         (JobState::Cancelled, _) => standing("✗", "cancelled", Role::Dim),
-        (JobState::AwaitingApproval, _) => standing("◆", "needs approval", Role::Person),
+        (JobState::AwaitingApproval, _) => standing("◆", "waits: you", Role::Person),
         (_, Some(kind)) => of_wait(kind),
         (state, None) => of_state(state),
     }
@@ -56,7 +56,7 @@ pub fn of_state(state: JobState) -> Standing {
         JobState::Working => standing("▸", "working", Role::Info),
         JobState::Staged => standing("▸", "checking", Role::Info),
         JobState::Reconciled => standing("≈", "reconciled", Role::Info),
-        JobState::AwaitingApproval => standing("◆", "needs approval", Role::Person),
+        JobState::AwaitingApproval => standing("◆", "waiting for approval", Role::Person),
         JobState::CutOver => standing("✓", "cut over", Role::Good),
         JobState::HandedOver => standing("⚑", "handed over", Role::Bad),
         JobState::Cancelled => standing("✗", "cancelled", Role::Dim),

@@ -16,7 +16,7 @@ pub fn span(ms: i64) -> String {
 
 /// A span for the header: seconds in steps of five, so that it is not a clock.
 pub fn coarse(ms: i64) -> String {
-    if ms < 60_000 {
+    if (10_000..60_000).contains(&ms) {
         span(ms / 5_000 * 5_000)
     } else {
         span(ms)
@@ -41,6 +41,15 @@ pub fn stamp(at: TimeMs, zone: &TimeZone) -> String {
         .to_zoned_datetime(zone.clone())
         .strftime("%m-%d %H:%M:%S")
         .to_string()
+}
+
+/// `14:05:09` on the same day as `now`, `04-02 14:05` on another.
+pub fn short_stamp(at: TimeMs, now: TimeMs, zone: &TimeZone) -> String {
+    let full = stamp(at, zone);
+    match full.split_once(' ') {
+        Some((day, clock)) if stamp(now, zone).starts_with(day) => clock.to_owned(),
+        _ => instant(at, now, zone),
+    }
 }
 
 /// `2024-04-02 14:05 CST`, for cards.

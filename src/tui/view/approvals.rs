@@ -35,12 +35,12 @@ const COLUMNS: &[Column] = &[
         title: "digest",
         min: 12,
         max: 12,
-        priority: 5,
+        priority: 6,
         right: false,
     },
     Column {
-        title: "what it would set off, or what came of it",
-        min: 20,
+        title: "sets off, or what came of it",
+        min: 34,
         max: 200,
         priority: 3,
         right: false,
@@ -68,6 +68,17 @@ pub fn draw(model: &Model, painter: &mut Painter<'_>, area: Rect) {
     draw_table(painter, area, COLUMNS, &rows);
 }
 
+/// What a request would set off; once decided, what came of it.
+pub fn outcome(row: &ApprovalRow) -> String {
+    if row.state == "open" {
+        row.consequences.join("; ")
+    } else if row.outcome.is_empty() {
+        row.reason.clone()
+    } else {
+        row.outcome.clone()
+    }
+}
+
 fn cells(model: &Model, row: &ApprovalRow) -> Vec<Line> {
     let standing = state::of_request(&row.state);
     let mut state = Line::of(
@@ -78,18 +89,11 @@ fn cells(model: &Model, row: &ApprovalRow) -> Vec<Line> {
     if row.state == "open" && asked.is_some_and(|asked| asked.answer == Answer::Pending) {
         state = Line::of("▸ deciding", Role::Info);
     }
-    let outcome = if row.state == "open" {
-        row.consequences.join("; ")
-    } else if row.outcome.is_empty() {
-        row.reason.clone()
-    } else {
-        row.outcome.clone()
-    };
     vec![
         cell(row.job.as_str()),
         state,
         Line::dim(time::span(model.snapshot.now().since(row.requested_at))),
         Line::dim(row.digest.short()),
-        cell(&outcome),
+        cell(&outcome(row)),
     ]
 }

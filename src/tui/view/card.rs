@@ -262,7 +262,7 @@ fn history(data: &JobData, lines: &mut Vec<Line>, label: usize, width: usize) {
             _ => Role::Bad,
         };
         let text = if attempt.outcome.is_empty() {
-            format!("{}: goes on", attempt.strategy)
+            format!("{}: not ended yet", attempt.strategy)
         } else {
             format!(
                 "{}: {}, {}",

@@ -1,6 +1,7 @@
 //! The last two rows: what was just said or asked, and the keys of this view.
 
 use crate::ledger::filter::Filter;
+use crate::model::JobId;
 use crate::tui::app::act::{last_asked, unavailable};
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::place::Kind;
@@ -69,7 +70,51 @@ fn said(model: &Model) -> Line {
             Role::Bad,
         );
     }
-    Line::new()
+    Line::dim(sentence_of_row(model))
+}
+
+/// The row under the cursor in full, since columns cut it.
+fn sentence_of_row(model: &Model) -> String {
+    let shot = &model.snapshot;
+    let list = model.list();
+    let Some(target) = list.target() else {
+        return String::new();
+    };
+    let found = match model.kind() {
+        Kind::Jobs | Kind::Waits => shot
+            .jobs
+            .as_ref()
+            .and_then(|jobs| jobs.rows.get(&JobId::from(target)))
+            .map(|row| super::jobs::why(row, shot).0),
+        Kind::Approvals => shot
+            .approvals
+            .iter()
+            .find(|row| row.approval.as_str() == target)
+            .map(super::approvals::outcome),
+        Kind::ToVerify => shot
+            .unsettled
+            .iter()
+            .find(|row| row.operation.as_str() == target)
+            .map(|row| row.why.clone()),
+        Kind::Alerts => shot
+            .alerts
+            .iter()
+            .find(|row| row.seq.to_string() == target)
+            .map(|row| row.evidence.clone()),
+        Kind::Log => shot
+            .log
+            .lines
+            .iter()
+            .find(|line| line.seq.to_string() == target)
+            .map(|line| line.text.clone()),
+        Kind::Goals => shot
+            .goals
+            .iter()
+            .find(|row| row.goal.as_str() == target)
+            .map(|row| row.ended.clone().unwrap_or_else(|| row.objective.clone())),
+        _ => None,
+    };
+    found.unwrap_or_default()
 }
 
 /// Keys from the action table, as many as fit; what cannot be done now stays in place, dimmed.

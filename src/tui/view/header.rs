@@ -121,7 +121,11 @@ pub fn beat_changes_in(model: &Model) -> Option<u64> {
     }
     let age = model.now.wall.since(engine.beat_at);
     let limit = stale_after(engine.every_ms);
-    let step = if age < 60_000 { 5_000 } else { 60_000 };
+    let step = match age {
+        ..10_000 => 1_000,
+        10_000..60_000 => 5_000,
+        _ => 60_000,
+    };
     let wait = if age < limit {
         limit - age
     } else {

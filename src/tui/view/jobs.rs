@@ -24,14 +24,14 @@ const fn column(title: &'static str, min: u16, max: u16, priority: u8, right: bo
 }
 
 const COLUMNS: &[Column] = &[
-    column("job", 18, 30, 0, false),
-    column("state", 16, 16, 1, false),
+    column("job", 20, 30, 0, false),
+    column("state", 14, 14, 1, false),
     column("ok", 5, 5, 3, true),
     column("tries", 5, 5, 4, true),
     column("strategy", 9, 14, 6, false),
     column("last", 4, 4, 5, true),
     column("queries", 7, 7, 7, true),
-    column("why, and when it wakes", 24, 200, 2, false),
+    column("why, and when it wakes", 30, 200, 2, false),
 ];
 
 /// Draws the table.
@@ -134,6 +134,10 @@ pub fn why(row: &JobRow, shot: &Snapshot) -> (String, Role) {
     }
     if row.paused && !row.state.has_ended() {
         return ("an operator paused it".to_owned(), Role::Text);
+    }
+    if row.to_verify {
+        let text = "an operation's outcome is unknown; To verify (3) has it";
+        return (text.to_owned(), Role::Text);
     }
     if !row.reason.is_empty() {
         return (row.reason.clone(), Role::Text);

@@ -12,14 +12,14 @@ use ratatui::layout::Rect;
 const COLUMNS: &[Column] = &[
     Column {
         title: "when",
-        min: 14,
-        max: 14,
+        min: 11,
+        max: 11,
         priority: 1,
         right: false,
     },
     Column {
         title: "job",
-        min: 14,
+        min: 16,
         max: 24,
         priority: 3,
         right: false,
@@ -33,7 +33,7 @@ const COLUMNS: &[Column] = &[
     },
     Column {
         title: "what happened",
-        min: 20,
+        min: 40,
         max: 400,
         priority: 0,
         right: false,
@@ -62,7 +62,11 @@ pub fn draw(model: &Model, painter: &mut Painter<'_>, area: Rect) {
 
 fn cells(model: &Model, line: &LogLine) -> Vec<Line> {
     vec![
-        Line::dim(time::stamp(line.at, &model.snapshot.zone)),
+        Line::dim(time::short_stamp(
+            line.at,
+            model.snapshot.now(),
+            &model.snapshot.zone,
+        )),
         cell(line.job.as_ref().map_or("", |job| job.as_str())),
         Line::dim(line.actor.trim_start_matches("person:")),
         Line::of(line.text.as_str(), line.role),

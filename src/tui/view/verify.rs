@@ -46,7 +46,7 @@ const COLUMNS: &[Column] = &[
     },
     Column {
         title: "what was seen",
-        min: 16,
+        min: 24,
         max: 200,
         priority: 4,
         right: false,
