@@ -1,6 +1,8 @@
 //! The interface's state and the pure function that changes it.
 
 pub mod act;
+mod ask;
+mod go;
 pub mod layout;
 pub mod list;
 pub mod load;

@@ -3,7 +3,7 @@
 use super::msg::Effect;
 use super::overlay::{Ask, Focus, Overlay, Purpose};
 use super::place::{Kind, Place};
-use super::{Model, act, overlay_rows};
+use super::{Model, act, ask, overlay_rows};
 use crate::ledger::Act;
 use crate::model::{JobId, SafeText};
 use crate::tui::Leave;
@@ -31,7 +31,7 @@ pub fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     match overlay {
         Overlay::Leave => leave(model, key),
         Overlay::Confirm { ask, effect } => match key.code {
-            KeyCode::Char('y') if !key.ctrl => act::submit(model, ask),
+            KeyCode::Char('y') if !key.ctrl => ask::submit(model, ask),
             KeyCode::Char('n' | 'q') | KeyCode::Esc => said_no(model),
             _ => put_back(model, Overlay::Confirm { ask, effect }),
         },
@@ -132,7 +132,7 @@ fn leave(model: &mut Model, key: Key) -> Vec<Effect> {
 fn buttons(model: &mut Model, key: Key, ask: Ask, effect: String, yes: bool) -> Vec<Effect> {
     match key.code {
         KeyCode::Esc | KeyCode::Char('q' | 'n') => said_no(model),
-        KeyCode::Enter if yes => act::submit(model, ask),
+        KeyCode::Enter if yes => ask::submit(model, ask),
         KeyCode::Enter => said_no(model),
         KeyCode::Tab | KeyCode::BackTab | KeyCode::Left | KeyCode::Right => put_back(
             model,
@@ -156,7 +156,7 @@ fn type_name(
 ) -> Vec<Effect> {
     match key.code {
         KeyCode::Esc => return said_no(model),
-        KeyCode::Enter if typed == name => return act::submit(model, ask),
+        KeyCode::Enter if typed == name => return ask::submit(model, ask),
         KeyCode::Enter => {
             let text = format!("type {name} to confirm, or Esc");
             model.say(text, true);
@@ -196,7 +196,7 @@ fn text(
                 model.say("a reason is needed; write one, or Esc", true);
                 focus = Focus::Text;
             } else {
-                return act::submit(model, complete(ask, &purpose, &words));
+                return ask::submit(model, complete(ask, &purpose, &words));
             }
         }
         (Focus::Text, _) => edit_area(&mut area, key),

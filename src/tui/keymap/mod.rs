@@ -1,8 +1,10 @@
 //! Keys to actions. One table (`table`) feeds dispatch, footer, help and palette.
 
+mod action;
 mod table;
 
-pub use table::{ACTIONS, Action};
+pub use action::Action;
+pub use table::ACTIONS;
 
 use crate::tui::app::place::Kind;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -114,6 +116,34 @@ pub struct Entry {
     pub changes: bool,
     /// Where.
     pub scope: Scope,
+}
+
+/// A row for an action that only looks or moves.
+const fn row(
+    action: Action,
+    keys: &'static [Key],
+    name: &'static str,
+    short: &'static str,
+    help: &'static str,
+    scope: Scope,
+) -> Entry {
+    Entry {
+        action,
+        keys,
+        name,
+        short,
+        help,
+        changes: false,
+        scope,
+    }
+}
+
+/// A row for an action that asks for a change.
+const fn change(entry: Entry) -> Entry {
+    Entry {
+        changes: true,
+        ..entry
+    }
 }
 
 /// Bindings in force.
