@@ -33,6 +33,7 @@ pub struct World {
     pub now: Now,
     at: TimeMs,
     digest_of_old: Digest,
+    pending: Batch,
 }
 
 impl World {
@@ -77,6 +78,7 @@ impl World {
             },
             at: START,
             digest_of_old: old,
+            pending: Batch::default(),
         };
         world.beat();
         world
@@ -140,11 +142,10 @@ impl World {
 
     fn append(&mut self, job: Option<&str>, attempt: u32, event: Event, blobs: &[&[u8]]) {
         self.at = self.at.plus_ms(20_000);
-        let mut batch = Batch::default();
         for bytes in blobs {
-            batch.blob(bytes);
+            self.pending.blob(bytes);
         }
-        batch.entries.push(Entry {
+        self.pending.entries.push(Entry {
             at: self.at,
             goal: GOAL.into(),
             job: job.map(JobId::from),
@@ -152,6 +153,11 @@ impl World {
             actor: Actor::Engine,
             event,
         });
+    }
+
+    /// Commits what happened since; one commit for all of it, since each costs a flush.
+    pub fn commit(&mut self) {
+        let batch = std::mem::take(&mut self.pending);
         self.ledger.append(&batch).unwrap();
     }
 
@@ -165,6 +171,7 @@ impl World {
 
     /// The engine's heart, at the ledger's time.
     pub fn beat(&mut self) {
+        self.commit();
         self.ledger.beat(self.now.wall, self.at, 1_000, "running");
     }
 
@@ -546,6 +553,7 @@ impl World {
 
     /// Takes a snapshot of what the model wants, until it wants nothing else.
     pub fn load(&mut self) {
+        self.commit();
         for _ in 0..3 {
             let want = self.model.want();
             let shot = self.loader.load(&self.reader, &want).unwrap();

@@ -38,6 +38,9 @@ pub fn palette(model: &Model, text: &str) -> Vec<&'static Entry> {
         })
         .collect();
     // A name that begins with what was typed comes first.
-    rows.sort_by_key(|entry| !entry.name.trim_start_matches("view-").starts_with(&text));
+    rows.sort_by_key(|entry| {
+        let short = entry.name.trim_start_matches("view-");
+        !(entry.name.starts_with(&text) || short.starts_with(&text))
+    });
     rows
 }

@@ -427,7 +427,7 @@ fn an_error_of_the_writer_is_a_refusal() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
     /// Whatever is typed, the interface stays up, and nothing is decided by chance without its dialog.
     #[test]
     fn no_keys_break_it(keys in proptest::collection::vec(0..60_usize, 1..60), width in 1..130_u16, height in 1..45_u16) {

@@ -191,6 +191,15 @@ pub fn paragraph(text: &str, role: Role, columns: usize) -> Vec<Line> {
         .collect()
 }
 
+/// `once`, `2 times`.
+pub fn times(count: u32) -> String {
+    match count {
+        0 => "never".to_owned(),
+        1 => "once".to_owned(),
+        many => format!("{many} times"),
+    }
+}
+
 /// What a character becomes where only ASCII can be shown.
 pub fn ascii_of(c: char) -> &'static str {
     match c {

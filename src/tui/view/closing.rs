@@ -55,10 +55,11 @@ pub fn lines(model: &Model, closing: &Closing, width: usize) -> Vec<Line> {
         12,
         width,
     ));
+    let days = shot.overview.queries.len();
     let queries = format!(
-        "{} in the last {} days of use",
+        "{} on {days} {}",
         closing.queries,
-        shot.overview.queries.len()
+        if days == 1 { "day" } else { "days" }
     );
     lines.extend(labelled("queries", &queries, Role::Text, 12, width));
     list(

@@ -224,7 +224,7 @@ fn text_area(
     let line = Line::of(send, send_role)
         .with(" ", Role::Text)
         .with(cancel, cancel_role)
-        .with("  Tab, Enter; Esc", Role::Dim);
+        .with("  Tab, then Enter; Esc leaves", Role::Dim);
     painter.line(inner.x, inner.bottom() - 1, inner.width, &line);
 }
 

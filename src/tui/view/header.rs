@@ -183,10 +183,14 @@ fn parts(overview: &Overview) -> Vec<(String, Role)> {
             Role::Bad,
         ),
         (active, format!("{active} in work"), Role::Info),
-        (world, format!("{world} wait on the world"), Role::Text),
+        (
+            world,
+            plural(world, "waits on the world", "wait on the world"),
+            Role::Text,
+        ),
         (
             wait(WaitKind::Quota),
-            format!("{} wait for quota", wait(WaitKind::Quota)),
+            plural(wait(WaitKind::Quota), "waits for quota", "wait for quota"),
             Role::Text,
         ),
         (

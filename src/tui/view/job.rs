@@ -304,9 +304,7 @@ pub fn evidence_lines(model: &Model, data: &JobData, row: &EvidenceRow, width: u
             .max()
             .unwrap_or(0);
         for (key, value) in numbers.iter().take(MAX_NUMBERS) {
-            let shown = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
+            let shown = number(value);
             lines.extend(labelled(
                 &format!("  {key}"),
                 &shown,
@@ -329,6 +327,26 @@ pub fn evidence_lines(model: &Model, data: &JobData, row: &EvidenceRow, width: u
     }
     lines.push(Line::new());
     lines
+}
+
+/// A number as it is read: objects as `name value`, lists with commas.
+fn number(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(map) => {
+            let all: Vec<String> = map
+                .iter()
+                .take(MAX_NUMBERS)
+                .map(|(key, value)| format!("{key} {}", number(value)))
+                .collect();
+            all.join(", ")
+        }
+        Value::Array(items) => {
+            let all: Vec<String> = items.iter().take(MAX_NUMBERS).map(number).collect();
+            all.join(", ")
+        }
+        other => other.to_string(),
+    }
 }
 
 fn operations(model: &Model, data: &JobData, width: usize) -> Vec<Line> {
@@ -376,7 +394,11 @@ fn operations(model: &Model, data: &JobData, width: usize) -> Vec<Line> {
         if let Some(approval) = &row.approval {
             add("  approval", approval.as_str(), Role::Text);
         }
-        let sent = format!("sent {} times, looked up {} times", row.sends, row.look_ups);
+        let sent = format!(
+            "sent {}, looked up {}",
+            text::times(row.sends),
+            text::times(row.look_ups)
+        );
         if row.sends > 1 || row.look_ups > 0 {
             add("  so far", &sent, Role::Dim);
         }

@@ -5,6 +5,7 @@ use crate::ledger::filter::Filter;
 use crate::ledger::read::{JobRow, JobSort};
 use crate::model::{JobId, WaitKind};
 use crate::tui::app::Model;
+use crate::tui::app::overlay::Overlay;
 use crate::tui::app::place::Kind;
 use crate::tui::app::snapshot::Snapshot;
 use crate::tui::text::{Line, labelled, state, time};
@@ -24,7 +25,7 @@ const fn column(title: &'static str, min: u16, max: u16, priority: u8, right: bo
 }
 
 const COLUMNS: &[Column] = &[
-    column("job", 20, 30, 0, false),
+    column("job", 20, 26, 0, false),
     column("state", 14, 14, 1, false),
     column("ok", 5, 5, 3, true),
     column("tries", 5, 5, 4, true),
@@ -166,7 +167,8 @@ pub fn title(model: &Model) -> (String, String) {
     };
     if let Some(text) = model.filters.get(&Kind::Jobs) {
         left.push_str(&format!(" /{text}"));
-        if let Err(why) = Filter::parse(text) {
+        let typing = matches!(model.overlays.last(), Some(Overlay::Filter { .. }));
+        if let (false, Err(why)) = (typing, Filter::parse(text)) {
             left.push_str(&format!(" ({why})"));
         }
     }

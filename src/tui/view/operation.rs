@@ -2,7 +2,7 @@
 
 use crate::model::OperationId;
 use crate::tui::app::Model;
-use crate::tui::text::{Line, labelled, paragraph, sentence, state, time};
+use crate::tui::text::{self, Line, labelled, paragraph, sentence, state, time};
 use crate::tui::theme::Role;
 
 const LABEL: usize = 12;
@@ -54,7 +54,11 @@ pub fn lines(model: &Model, id: &OperationId, width: usize) -> Vec<Line> {
         width,
     ));
     lines.extend(labelled("seen", &row.why, Role::Warn, LABEL, width));
-    let looks = format!("sent {} times, looked up {} times", row.sends, row.look_ups);
+    let looks = format!(
+        "sent {}, looked up {}",
+        text::times(row.sends),
+        text::times(row.look_ups)
+    );
     lines.extend(labelled("so far", &looks, Role::Text, LABEL, width));
     if let Some(at) = row.next_look {
         let text = time::instant(at, shot.now(), &shot.zone);
