@@ -6,6 +6,7 @@ use super::snapshot::NeedWhat;
 use crate::ledger::read::JobSort;
 use crate::model::{ApprovalId, JobId, Seq};
 use crate::tui::keymap::Action;
+use std::sync::Arc;
 
 /// Marks by `*` at most; more are refused, since a dialog must list its targets by name.
 const MAX_MARKS: usize = 1_000;
@@ -260,9 +261,9 @@ fn next_sort(sort: JobSort) -> JobSort {
 fn mark(model: &mut Model, action: Action) {
     let mut list = model.list();
     let target = list.target().map(JobId::from);
-    let all: Vec<JobId> = match &model.snapshot.jobs {
-        Some(jobs) => jobs.ids.iter().cloned().collect(),
-        None => Vec::new(),
+    let all = match &model.snapshot.jobs {
+        Some(jobs) => jobs.ids.clone(),
+        None => Arc::default(),
     };
     match action {
         Action::MarkNone => model.marks.clear(),
@@ -272,7 +273,7 @@ fn mark(model: &mut Model, action: Action) {
                 true,
             );
         }
-        Action::MarkAll => model.marks.extend(all),
+        Action::MarkAll => model.marks.extend(all.iter().cloned()),
         Action::MarkRange => {
             let place = |job: &Option<JobId>| all.iter().position(|one| Some(one) == job.as_ref());
             let from = place(&model.last_mark).or(place(&target));

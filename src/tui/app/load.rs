@@ -45,41 +45,45 @@ pub struct Want {
 pub struct Loader {
     contract: Option<(Digest, Option<String>, Option<Arc<Goal>>, TimeZone)>,
     ids: Option<(i64, GoalId, JobQuery, Arc<Vec<JobId>>)>,
+    base: Option<(i64, Option<GoalId>, Snapshot)>,
 }
 
 impl Loader {
-    /// One snapshot.
+    /// One snapshot. With `hurry`, counts and the order of jobs may be those of the snapshot before:
+    /// an operator who turns pages must not wait for 100,000 rows to be counted again.
     ///
     /// # Errors
     /// When the ledger cannot be read.
-    pub fn load(&mut self, reader: &Reader, want: &Want) -> Result<Snapshot, LedgerError> {
+    pub fn load(
+        &mut self,
+        reader: &Reader,
+        want: &Want,
+        hurry: bool,
+    ) -> Result<Snapshot, LedgerError> {
         let version = reader.data_version()?;
         let view = reader.view();
-        let mut shot = Snapshot {
-            want: Some(want.clone()),
-            goals: view.goals()?,
-            ..Snapshot::default()
+        let known = self
+            .base
+            .as_ref()
+            .filter(|(at, goal, _)| *goal == want.goal && (hurry || *at == version));
+        let mut shot = match known {
+            Some((.., base)) => base.clone(),
+            None => {
+                let base = self.load_base(&view, &want.goal)?;
+                self.base = Some((version, want.goal.clone(), base.clone()));
+                base
+            }
         };
-        shot.goal = match &want.goal {
-            Some(id) => shot.goals.iter().find(|goal| goal.goal == *id).cloned(),
-            None => shot.goals.first().cloned(),
-        };
+        shot.want = Some(want.clone());
         let Some(goal) = shot.goal.as_ref().map(|goal| goal.goal.clone()) else {
-            shot.overview.engine = view.engine()?;
             return Ok(shot);
         };
-        shot.overview = view.overview(&goal)?;
-        shot.contract = view.contract(&goal)?;
-        self.read_contract(&view, &mut shot)?;
         for id in &want.decisions {
             if let Some(row) = view.decision(id)? {
                 shot.decisions.insert(id.clone(), row);
             }
         }
-        let open = view.open_approvals(&goal)?;
-        shot.unsettled = view.unsettled(&goal)?;
-        shot.alerts = view.alerts(&goal)?;
-        shot.needs = needs(&open, &shot);
+        let version = (!hurry).then_some(version);
         self.load_place(&view, &goal, version, want, &mut shot)?;
         if let Some(job) = &want.beside {
             shot.job = load_job(&view, &goal, job)?.map(Arc::new);
@@ -90,11 +94,39 @@ impl Loader {
         Ok(shot)
     }
 
+    /// What every view shows.
+    fn load_base(
+        &mut self,
+        view: &View<'_>,
+        named: &Option<GoalId>,
+    ) -> Result<Snapshot, LedgerError> {
+        let mut shot = Snapshot {
+            goals: view.goals()?,
+            ..Snapshot::default()
+        };
+        shot.goal = match named {
+            Some(id) => shot.goals.iter().find(|goal| goal.goal == *id).cloned(),
+            None => shot.goals.first().cloned(),
+        };
+        let Some(goal) = shot.goal.as_ref().map(|goal| goal.goal.clone()) else {
+            shot.overview.engine = view.engine()?;
+            return Ok(shot);
+        };
+        shot.overview = view.overview(&goal)?;
+        shot.contract = view.contract(&goal)?;
+        self.read_contract(view, &mut shot)?;
+        let open = view.open_approvals(&goal)?;
+        shot.unsettled = view.unsettled(&goal)?;
+        shot.alerts = view.alerts(&goal)?;
+        shot.needs = needs(&open, &shot);
+        Ok(shot)
+    }
+
     fn load_place(
         &mut self,
         view: &View<'_>,
         goal: &GoalId,
-        version: i64,
+        version: Option<i64>,
         want: &Want,
         shot: &mut Snapshot,
     ) -> Result<(), LedgerError> {
@@ -133,18 +165,22 @@ impl Loader {
         &mut self,
         view: &View<'_>,
         goal: &GoalId,
-        version: i64,
+        version: Option<i64>,
         want: &Want,
     ) -> Result<JobsData, LedgerError> {
-        let kept = self
-            .ids
-            .as_ref()
-            .filter(|(at, of, query, _)| (*at, of, query) == (version, goal, &want.query));
+        let kept = self.ids.as_ref().filter(|(at, of, query, _)| {
+            version.is_none_or(|version| version == *at) && (of, query) == (goal, &want.query)
+        });
         let ids = match kept {
             Some((.., ids)) => ids.clone(),
-            None => Arc::new(view.job_ids(goal, &want.query)?),
+            None => {
+                let ids = Arc::new(view.job_ids(goal, &want.query)?);
+                // Read in a hurry: of no version that could be asked for again.
+                let version = version.unwrap_or(i64::MIN);
+                self.ids = Some((version, goal.clone(), want.query.clone(), ids.clone()));
+                ids
+            }
         };
-        self.ids = Some((version, goal.clone(), want.query.clone(), ids.clone()));
         let end = want.window.end.min(ids.len());
         let start = want.window.start.min(end);
         let window = ids.get(start..end).unwrap_or(&[]);

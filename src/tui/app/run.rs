@@ -404,9 +404,12 @@ fn read_snapshots(
             continue;
         }
         let begun = Instant::now();
-        let loaded = loader.load(&reader, &want);
+        let hurry = due && begun < not_before;
+        let loaded = loader.load(&reader, &want, hurry);
         due = false;
-        version = seen;
+        if !hurry {
+            version = seen;
+        }
         if loaded.is_err() {
             version = None;
             if let Ok(again) = Reader::open(path) {
@@ -414,7 +417,9 @@ fn read_snapshots(
             }
         }
         // A ledger that takes long to read is read less often: a fifth of the time at most.
-        not_before = Instant::now() + (begun.elapsed() * 4).max(LOOK);
+        if !hurry {
+            not_before = Instant::now() + (begun.elapsed() * 4).max(LOOK);
+        }
         let fresh = loaded
             .map(Box::new)
             .map_err(|error| SafeText::line(&format!("{error}. {}", error.hint())).into_string());

@@ -120,3 +120,36 @@ fn drain(send: &impl Fn(Input) -> bool) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    /// Requirement 2, without any signal: the descriptor alone says that the terminal is gone.
+    #[test]
+    fn a_terminal_that_hangs_up_is_noticed_by_its_descriptor() {
+        let pair = nix::pty::openpty(None, None).unwrap();
+        let (stopped, _stop) = nix::unistd::pipe().unwrap();
+        let (send, lost) = channel();
+        let slave = pair.slave;
+        let thread = std::thread::spawn(move || {
+            read_until_stopped(&slave, &stopped, &|input| send.send(input).is_ok());
+        });
+        assert!(lost.recv_timeout(Duration::from_millis(100)).is_err());
+        drop(pair.master);
+        let seen = lost.recv_timeout(Duration::from_millis(250)).unwrap();
+        assert!(matches!(seen, Input::Lost));
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn closing_the_pipe_ends_the_thread() {
+        let pair = nix::pty::openpty(None, None).unwrap();
+        let (stopped, stop) = nix::unistd::pipe().unwrap();
+        let slave = pair.slave;
+        let thread = std::thread::spawn(move || read_until_stopped(&slave, &stopped, &|_| true));
+        drop(stop);
+        thread.join().unwrap();
+    }
+}
