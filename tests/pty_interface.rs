@@ -66,6 +66,8 @@ fn child_interface() {
         theme: Theme::built_in("default").unwrap(),
         ascii: false,
         colour: ColourWhen::Auto,
+        calm: false,
+        keys: vec![],
         engine,
     });
     std::fs::write(Path::new(&dir).join("left"), format!("{left:?}")).unwrap();

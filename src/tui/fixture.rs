@@ -129,8 +129,8 @@ impl World {
             world.add(job, position as u64, title);
         }
         world.goal_event(Event::GoalListed { jobs: 8 });
-        world.to_approval("fct_orders_daily", "a1b2c3d4e5f60001");
-        world.to_approval("finance_month_close", "a1b2c3d4e5f60002");
+        world.until_approval("fct_orders_daily", "a1b2c3d4e5f60001");
+        world.until_approval("finance_month_close", "a1b2c3d4e5f60002");
         world.cut_over("stg_orders");
         world.failing("mart_revenue");
         world.unknown("exp_partner_feed");
@@ -319,7 +319,7 @@ impl World {
         );
     }
 
-    pub fn to_approval(&mut self, job: &str, approval: &str) {
+    pub fn until_approval(&mut self, job: &str, approval: &str) {
         let config = self.attempt(job, 1, "[schedule]\ncron = \"15 2 * * *\"\nzone = \"Asia/Shanghai\"\n\n[run]\nsql = \"jobs/orders.sql\"\n");
         self.staged(job, 1, &config);
         self.event(
@@ -396,7 +396,7 @@ impl World {
     }
 
     fn cut_over(&mut self, job: &str) {
-        self.to_approval(job, "a1b2c3d4e5f60000");
+        self.until_approval(job, "a1b2c3d4e5f60000");
         self.decided("a1b2c3d4e5f60000", job, true);
         let operation = OperationId::from("feedfeedfeedfeed");
         let config = digest_bytes(b"x");
@@ -587,6 +587,13 @@ impl World {
                 return;
             }
         }
+    }
+
+    /// A snapshot in a hurry, as after a key.
+    pub fn turn_page(&mut self) {
+        let want = self.model.want();
+        let shot = self.loader.load(&self.reader, &want, true).unwrap();
+        self.send(Msg::Snapshot(Box::new(shot)));
     }
 
     /// A key, then what it needs of the ledger.

@@ -44,6 +44,10 @@ pub struct Options {
     pub ascii: bool,
     /// When colours are shown.
     pub colour: ColourWhen,
+    /// A bad link: at most two frames a second.
+    pub calm: bool,
+    /// Keys that replace the table's own, by the action's name; [`keymap::Key::parse`] reads them.
+    pub keys: Vec<(String, Vec<keymap::Key>)>,
     /// Whether the engine runs in this process.
     pub engine: EngineHere,
 }
@@ -85,6 +89,9 @@ pub enum TuiError {
     /// There is no terminal, or it cannot be set up.
     #[error("the terminal cannot be used: {0}")]
     Terminal(#[from] std::io::Error),
+    /// Two actions on one key, an unknown action, a key that is never bound.
+    #[error("keys: {0}")]
+    Keys(String),
     /// The ledger cannot be opened.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -97,6 +104,9 @@ impl TuiError {
             Self::Terminal(_) => {
                 "Work does not need a terminal: run it with --headless, look with status and jobs."
                     .to_owned()
+            }
+            Self::Keys(_) => {
+                "Nothing was started. Change the keys in the configuration.".to_owned()
             }
             Self::Ledger(error) => error.hint(),
         }

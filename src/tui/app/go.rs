@@ -23,19 +23,50 @@ pub fn moved(model: &mut Model, action: Action) -> bool {
         Action::Bottom => isize::MAX / 4,
         _ => return false,
     };
+    move_by(model, by, action == Action::Bottom);
+    true
+}
+
+fn move_by(model: &mut Model, by: isize, to_end: bool) {
     let kind = model.kind();
     if kind.is_list() {
         let mut list = model.list();
         list.step(&model.ids(), by);
         if kind == Kind::Log {
-            list.follow = action == Action::Bottom;
+            list.follow = to_end;
         }
         model.lists.insert(kind, list);
     } else {
         // Clamped to the page's end when the update settles.
         model.scroll = (model.scroll as isize).saturating_add(by).max(0) as usize;
     }
-    true
+}
+
+/// The wheel moves the cursor; never under a dialog.
+pub fn wheel(model: &mut Model, rows: isize) {
+    if model.overlays.is_empty() {
+        move_by(model, rows, false);
+    }
+}
+
+/// A click puts the cursor on a row; it opens and decides nothing.
+pub fn click(model: &mut Model, row: u16) {
+    let Some(parts) = model.layout() else {
+        return;
+    };
+    let first = parts.body.y + 1;
+    if !model.overlays.is_empty()
+        || !model.kind().is_list()
+        || row < first
+        || row >= parts.body.bottom()
+    {
+        return;
+    }
+    let mut list = model.list();
+    let at = list.offset + usize::from(row - first);
+    list.follow = false;
+    list.select_row(&model.ids(), at);
+    model.lists.insert(model.kind(), list);
 }
 
 /// Goes somewhere; false when the action does not.
@@ -80,7 +111,19 @@ pub fn opened(model: &mut Model, action: Action) -> bool {
             model.sort = next_sort(model.sort);
         }
         Action::Reverse => model.reverse = !model.reverse,
-        Action::Details => model.details = !model.details,
+        Action::Details => {
+            model.details = !model.details;
+            let hidden = model
+                .layout()
+                .is_some_and(|parts| parts.details.height == 0);
+            if model.details && hidden {
+                model.details = false;
+                model.say(
+                    "the screen is too low for details; Enter opens the job",
+                    true,
+                );
+            }
+        }
         Action::Mark | Action::MarkRange | Action::MarkAll | Action::MarkNone => {
             mark(model, action)
         }

@@ -9,6 +9,7 @@ use crate::model::{DecisionId, Digest, GoalId, JobId, JobState};
 use crate::tui::text::sentence;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -40,10 +41,20 @@ pub struct Want {
     pub closing: bool,
 }
 
+/// A contract that was read before.
+#[derive(Debug)]
+struct KnownContract {
+    /// Blob of the goal file's text.
+    of: Digest,
+    text: Option<String>,
+    parsed: Option<Arc<Goal>>,
+    zone: TimeZone,
+}
+
 /// Keeps what does not change between snapshots.
 #[derive(Debug, Default)]
 pub struct Loader {
-    contract: Option<(Digest, Option<String>, Option<Arc<Goal>>, TimeZone)>,
+    contract: Option<KnownContract>,
     ids: Option<(i64, GoalId, JobQuery, Arc<Vec<JobId>>)>,
     base: Option<(i64, Option<GoalId>, Snapshot)>,
 }
@@ -196,23 +207,25 @@ impl Loader {
         let Some(row) = &shot.contract else {
             return Ok(());
         };
-        let known = self
-            .contract
-            .as_ref()
-            .is_some_and(|(digest, ..)| *digest == row.text);
-        if !known {
+        let known = self.contract.as_ref().filter(|one| one.of == row.text);
+        if known.is_none() {
             let text = text_of(view.blob(&row.text)?);
             let parsed = text.as_deref().and_then(|text| parse(text, row));
             let zone = parsed
                 .as_ref()
                 .and_then(|goal| TimeZone::get(&goal.contract.workdays.zone).ok())
                 .unwrap_or(TimeZone::UTC);
-            self.contract = Some((row.text.clone(), text, parsed.map(Arc::new), zone));
+            self.contract = Some(KnownContract {
+                of: row.text.clone(),
+                text,
+                parsed: parsed.map(Arc::new),
+                zone,
+            });
         }
-        if let Some((_, text, parsed, zone)) = &self.contract {
-            shot.contract_text.clone_from(text);
-            shot.parsed.clone_from(parsed);
-            shot.zone = zone.clone();
+        if let Some(known) = &self.contract {
+            shot.contract_text.clone_from(&known.text);
+            shot.parsed.clone_from(&known.parsed);
+            shot.zone = known.zone.clone();
         }
         Ok(())
     }
@@ -290,9 +303,9 @@ fn load_job(view: &View<'_>, goal: &GoalId, job: &JobId) -> Result<Option<JobDat
         .chain([facts.definition.clone()])
         .chain(facts.config.clone());
     for digest in wanted {
-        if !texts.contains_key(&digest) {
-            let text = text_of(view.blob(&digest)?);
-            texts.insert(digest, text);
+        if let Entry::Vacant(place) = texts.entry(digest) {
+            let text = text_of(view.blob(place.key())?);
+            place.insert(text);
         }
     }
     let mut numbers = BTreeMap::new();

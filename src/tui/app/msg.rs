@@ -20,6 +20,10 @@ pub struct Now {
 pub enum Msg {
     /// A key.
     Key(Key),
+    /// The wheel: rows to move by.
+    Wheel(isize),
+    /// A click at a column and a row.
+    Click(u16, u16),
     /// A paste; it is text, never keys.
     Paste(String),
     /// The terminal has another size.

@@ -7,14 +7,14 @@ use super::{Model, next_deadline, update};
 use crate::ledger::{Act, Reader};
 use crate::model::{GoalId, JobId, SafeText, TimeMs};
 use crate::tui::decisions::{Decisions, LedgerDecisions};
-use crate::tui::keymap::Key;
+use crate::tui::keymap::{Key, Keymap};
 use crate::tui::terminal::input::{self, Input};
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::signals::{Signal, Watch};
 use crate::tui::terminal::{self, Guard, copy};
 use crate::tui::theme::Theme;
 use crate::tui::{ColourWhen, EngineHere, Leave, Options, TuiError, view};
-use crossterm::event::Event;
+use crossterm::event::{Event, MouseButton, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::fs::File;
@@ -24,8 +24,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Frames in any second at most.
-const FRAMES_A_SECOND: u32 = 10;
+/// Frames a second at most.
+const FRAMES: f64 = 10.0;
+/// Frames a second at most on a bad link.
+const CALM_FRAMES: f64 = 2.0;
 /// How often the ledger is asked whether it changed.
 const LOOK: Duration = Duration::from_millis(100);
 /// How often an engine in this process is asked whether it ended.
@@ -54,8 +56,11 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
         theme,
         ascii,
         colour,
+        calm,
+        keys,
         engine,
     } = options;
+    let keymap = Keymap::new(read_only).with(&keys).map_err(TuiError::Keys)?;
     let theme = coloured(theme, colour);
     // Opened before the terminal is taken, so that an error is an ordinary message.
     let reader = Reader::open(&ledger)?;
@@ -70,14 +75,16 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
     let _snapshots = spawn_reader(reader, ledger.clone(), wants, slot.clone(), send.clone())?;
     let decisions = Writer::start(LedgerDecisions::new(ledger), send)?;
     let engine_here = matches!(engine, EngineHere::InProcess(_));
+    let mut model = Model::new(goal, read_only, engine_here);
+    model.keymap = keymap;
     let mut shell = Shell {
-        model: Model::new(goal, read_only, engine_here),
+        model,
         theme,
         ascii,
         screen: Screen::new(terminal::tty()?),
         guard,
         started: Instant::now(),
-        frames: Frames::new(Instant::now()),
+        frames: Frames::new(Instant::now(), if calm { CALM_FRAMES } else { FRAMES }),
         dirty: true,
         asked: None,
         ask,
@@ -198,6 +205,12 @@ impl Shell {
             Wake::Input(Input::Event(event)) => match event {
                 Event::Key(key) => Msg::Key(Key::of_event(&key)?),
                 Event::Paste(text) => Msg::Paste(text),
+                Event::Mouse(mouse) => match mouse.kind {
+                    MouseEventKind::ScrollUp => Msg::Wheel(-3),
+                    MouseEventKind::ScrollDown => Msg::Wheel(3),
+                    MouseEventKind::Down(MouseButton::Left) => Msg::Click(mouse.column, mouse.row),
+                    _ => return None,
+                },
                 Event::Resize(width, height) => Msg::Resize(width, height),
                 _ => return None,
             },
@@ -324,21 +337,25 @@ impl Shell {
 struct Frames {
     left: f64,
     at: Instant,
+    rate: f64,
 }
 
 impl Frames {
-    fn new(now: Instant) -> Self {
-        Self { left: 2.0, at: now }
-    }
+    /// Frames that may follow each other at once.
+    const BURST: f64 = 2.0;
 
-    fn refill(&mut self, now: Instant) {
-        let passed = now.duration_since(self.at).as_secs_f64();
-        self.left = (self.left + passed * f64::from(FRAMES_A_SECOND)).min(2.0);
-        self.at = now;
+    fn new(now: Instant, rate: f64) -> Self {
+        Self {
+            left: Self::BURST,
+            at: now,
+            rate,
+        }
     }
 
     fn take(&mut self, now: Instant) -> bool {
-        self.refill(now);
+        let passed = now.duration_since(self.at).as_secs_f64();
+        self.left = (self.left + passed * self.rate).min(Self::BURST);
+        self.at = now;
         if self.left < 1.0 {
             return false;
         }
@@ -348,13 +365,13 @@ impl Frames {
 
     /// A frame that sent nothing was none.
     fn give_back(&mut self) {
-        self.left = (self.left + 1.0).min(2.0);
+        self.left = (self.left + 1.0).min(Self::BURST);
     }
 
     fn wait(&self, now: Instant) -> Duration {
         let passed = now.duration_since(self.at).as_secs_f64();
-        let missing = 1.0 - self.left - passed * f64::from(FRAMES_A_SECOND);
-        Duration::from_secs_f64((missing / f64::from(FRAMES_A_SECOND)).clamp(0.001, 0.1))
+        let missing = 1.0 - self.left - passed * self.rate;
+        Duration::from_secs_f64((missing / self.rate).clamp(0.001, 1.0))
     }
 }
 
@@ -470,6 +487,27 @@ impl Writer {
         drop(self.send.take());
         if let Some(thread) = self.thread.take() {
             drop(thread.join());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Requirement 9.
+    #[test]
+    fn a_flood_is_drawn_at_the_stated_rate_and_a_key_at_once() {
+        let start = Instant::now();
+        for (rate, most) in [(FRAMES, 52), (CALM_FRAMES, 12)] {
+            let mut frames = Frames::new(start, rate);
+            assert!(frames.take(start));
+            let drawn = (0..5_000)
+                .filter(|ms| frames.take(start + Duration::from_millis(*ms)))
+                .count();
+            assert!(drawn <= most && drawn > most - 5, "{drawn}");
+            let later = start + Duration::from_secs(10);
+            assert!(frames.take(later));
         }
     }
 }

@@ -406,6 +406,39 @@ fn pasted_text_is_text_and_its_controls_are_marks() {
 }
 
 #[test]
+fn the_wheel_and_a_click_move_and_decide_nothing() {
+    let mut world = World::filled();
+    world.send(Msg::Click(4, 8));
+    assert_eq!(world.model.job_here(), Some(JobId::from("mart_revenue")));
+    world.send(Msg::Wheel(2));
+    assert_eq!(
+        world.model.job_here(),
+        Some(JobId::from("finance_month_close"))
+    );
+    world.keys("c");
+    world.send(Msg::Click(4, 5));
+    assert_eq!(
+        world.model.job_here(),
+        Some(JobId::from("finance_month_close"))
+    );
+}
+
+#[test]
+fn a_decision_that_nobody_will_answer_says_so() {
+    let mut world = at_card();
+    world.keys("A");
+    let effects = world.keys("y");
+    world.submit(&effects, "d1");
+    world.load();
+    world.wait(60_000);
+    assert!(
+        world.screen().contains("no engine is running"),
+        "{}",
+        world.screen()
+    );
+}
+
+#[test]
 fn an_error_of_the_writer_is_a_refusal() {
     let mut world = at_card();
     world.keys("A");
@@ -444,4 +477,34 @@ proptest! {
             world.screen();
         }
     }
+}
+
+/// Requirement 13 and the aim of 100,000 jobs: only ids and a window of rows are held, and a key waits
+/// for neither counting nor sorting.
+#[test]
+fn a_hundred_thousand_jobs_are_walked_without_loading_them() {
+    let mut world = World::empty();
+    for position in 0..100_000 {
+        world.add(&format!("job_{position:06}"), position, "One of many");
+    }
+    world.load();
+    let begun = std::time::Instant::now();
+    world.send(Msg::Key(Key::char('G')));
+    world.send(Msg::Key(Key::char('k')));
+    let text = world.screen();
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_millis(50), "{took:?}");
+    assert!(text.contains("job_099998"), "{text}");
+    let begun = std::time::Instant::now();
+    world.turn_page();
+    println!(
+        "keys and frame {took:?}, a page in a hurry {:?}",
+        begun.elapsed()
+    );
+    assert!(world.screen().contains("not begun"));
+    let jobs = world.model.snapshot.jobs.as_ref().unwrap();
+    assert!(jobs.rows.len() < 200, "{}", jobs.rows.len());
+    let begun = std::time::Instant::now();
+    world.load();
+    println!("a whole snapshot {:?}", begun.elapsed());
 }

@@ -3,7 +3,7 @@
 use super::msg::{Effect, Msg, Now};
 use super::overlay::Overlay;
 use super::snapshot::Snapshot;
-use super::{Answer, Model, act, overlay_keys};
+use super::{Answer, Model, act, go, overlay_keys};
 use crate::tui::Leave;
 use crate::tui::keymap::Key;
 use crate::tui::view;
@@ -22,6 +22,14 @@ pub fn update(model: &mut Model, now: Now, msg: Msg) -> Vec<Effect> {
         Msg::Key(key) => on_key(model, key),
         Msg::Paste(text) => {
             overlay_keys::paste(model, &text);
+            Vec::new()
+        }
+        Msg::Wheel(rows) => {
+            go::wheel(model, rows);
+            Vec::new()
+        }
+        Msg::Click(_, row) => {
+            go::click(model, row);
             Vec::new()
         }
         Msg::Resize(width, height) => {

@@ -50,6 +50,45 @@ impl Key {
         })
     }
 
+    /// From the name it is shown by: `x`, `Ctrl-L`, `Space`, `PgDn`, `Enter`.
+    ///
+    /// # Errors
+    /// When no key has that name.
+    pub fn parse(name: &str) -> Result<Self, String> {
+        let (ctrl, rest) = match name.strip_prefix("Ctrl-") {
+            Some(rest) => (true, rest.to_ascii_lowercase()),
+            None => (false, name.to_owned()),
+        };
+        let mut chars = rest.chars();
+        let code = match (chars.next(), chars.next()) {
+            (Some(c), None) => match c {
+                '↑' => KeyCode::Up,
+                '↓' => KeyCode::Down,
+                '←' => KeyCode::Left,
+                '→' => KeyCode::Right,
+                c => KeyCode::Char(c),
+            },
+            _ => match rest.as_str() {
+                "Space" => KeyCode::Char(' '),
+                "Up" => KeyCode::Up,
+                "Down" => KeyCode::Down,
+                "Left" => KeyCode::Left,
+                "Right" => KeyCode::Right,
+                "Enter" => KeyCode::Enter,
+                "Esc" => KeyCode::Esc,
+                "Tab" => KeyCode::Tab,
+                "Shift-Tab" => KeyCode::BackTab,
+                "Home" => KeyCode::Home,
+                "End" => KeyCode::End,
+                "PgUp" => KeyCode::PageUp,
+                "PgDn" => KeyCode::PageDown,
+                "Delete" => KeyCode::Delete,
+                _ => return Err(format!("{name} is no key")),
+            },
+        };
+        Ok(Self { code, ctrl })
+    }
+
     /// As it is shown.
     pub fn label(self) -> String {
         let name = match self.code {
@@ -238,6 +277,33 @@ impl Keymap {
     }
 }
 
+/// The table as Markdown, for the documentation.
+pub fn markdown() -> String {
+    let keymap = Keymap::new(false);
+    let mut out = String::from("| keys | action | what it does | where |\n|---|---|---|---|\n");
+    for entry in ACTIONS {
+        let keys: Vec<String> = keymap
+            .keys_of(entry)
+            .iter()
+            .map(|key| format!("`{}`", key.label()))
+            .collect();
+        let place = match entry.scope {
+            Scope::Everywhere => "everywhere".to_owned(),
+            Scope::In(kinds) => {
+                let names: Vec<&str> = kinds.iter().map(|kind| kind.title()).collect();
+                names.join(", ")
+            }
+        };
+        out.push_str(&format!(
+            "| {} | {} | {} | {place} |\n",
+            keys.join(" "),
+            entry.name,
+            entry.help
+        ));
+    }
+    out
+}
+
 /// Keys that tmux, screen, terminals and flow control take, or that are the same byte as another key.
 pub fn may_be_bound(key: Key) -> bool {
     match key.code {
@@ -277,6 +343,15 @@ mod tests {
                 assert!(may_be_bound(*key), "{} on {}", entry.name, key.label());
             }
         }
+    }
+
+    #[test]
+    fn every_key_of_the_table_is_read_back_from_its_name() {
+        for key in ACTIONS.iter().flat_map(|entry| entry.keys) {
+            assert_eq!(Key::parse(&key.label()), Ok(*key));
+        }
+        assert!(Key::parse("Hyper-X").is_err());
+        assert!(markdown().contains("| `A` | approve |"));
     }
 
     #[test]

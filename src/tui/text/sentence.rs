@@ -2,7 +2,7 @@
 
 use crate::ledger::read::EventRow;
 use crate::ledger::{Act, Event};
-use crate::model::{FailureClass, TimeMs, Verdict};
+use crate::model::{FailureClass, TimeMs, Verdict, Wake};
 use crate::tui::theme::Role;
 use jiff::tz::TimeZone;
 
@@ -316,6 +316,23 @@ pub fn of_act(act: &Act) -> String {
         }
         .to_owned(),
         Act::LookAgain { .. } => "look again now".to_owned(),
+    }
+}
+
+/// What would end a wait.
+pub fn of_wake(wake: &Wake, now: TimeMs, zone: &TimeZone) -> String {
+    let instant = |at: TimeMs| super::time::instant(at, now, zone);
+    match wake {
+        Wake::At { at } => format!("the clock reaching {}", instant(*at)),
+        Wake::Approval => "a decision on the request".to_owned(),
+        Wake::QuotaReset { budget, at } => {
+            format!("{budget} renewing at {}", instant(*at))
+        }
+        Wake::Operation { id } => format!("operation {id} settling"),
+        Wake::Job { id } => format!("job {id}"),
+        Wake::Event { name } => format!("the event {name}"),
+        Wake::File { path } => format!("the file {path}"),
+        Wake::Metric { name } => format!("the metric {name}"),
     }
 }
 

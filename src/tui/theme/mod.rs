@@ -66,6 +66,9 @@ pub struct Theme {
 pub const BUILT_IN: &[(&str, &str)] = &[
     ("default", include_str!("../../../themes/default.toml")),
     ("mono", include_str!("../../../themes/mono.toml")),
+    ("light", include_str!("../../../themes/light.toml")),
+    ("dark", include_str!("../../../themes/dark.toml")),
+    ("solarized", include_str!("../../../themes/solarized.toml")),
     (
         "high-contrast",
         include_str!("../../../themes/high-contrast.toml"),
@@ -257,6 +260,40 @@ mod tests {
             assert!(style.add_modifier.contains(Modifier::REVERSED), "{name}");
             assert_eq!((style.fg, style.bg), (None, None));
         }
+    }
+
+    fn luminance(red: u8, green: u8, blue: u8) -> f64 {
+        let linear = |channel: u8| {
+            let share = f64::from(channel) / 255.0;
+            if share <= 0.040_45 {
+                share / 12.92
+            } else {
+                ((share + 0.055) / 1.055).powf(2.4)
+            }
+        };
+        0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+    }
+
+    /// Requirement 11: the contrast of text in the RGB themes, as WCAG computes it.
+    #[test]
+    fn text_of_the_rgb_themes_can_be_read() {
+        let mut pairs = 0;
+        for (name, _) in BUILT_IN {
+            let theme = Theme::built_in(name).unwrap();
+            for (role, word) in Role::ALL {
+                let style = theme.style(*role);
+                let (Some(Color::Rgb(r, g, b)), Some(Color::Rgb(r2, g2, b2))) =
+                    (style.fg, style.bg)
+                else {
+                    continue;
+                };
+                let (one, other) = (luminance(r, g, b), luminance(r2, g2, b2));
+                let ratio = (one.max(other) + 0.05) / (one.min(other) + 0.05);
+                assert!(ratio >= 4.5, "{name}: {word} has {ratio:.2}");
+                pairs += 1;
+            }
+        }
+        assert!(pairs >= 4 * Role::ALL.len());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The last two rows: what was just said or asked, and the keys of this view.
 
+use super::header;
 use crate::ledger::filter::Filter;
 use crate::model::JobId;
 use crate::tui::app::act::{last_asked, unavailable};
@@ -55,7 +56,7 @@ fn said(model: &Model) -> Line {
     if let Some(asked) = last_asked(model) {
         let recent = model.now.ms.saturating_sub(asked.at_ms) < ANSWER_MS;
         let (word, role) = match &asked.answer {
-            Answer::Pending => ("pending…".to_owned(), Role::Info),
+            Answer::Pending => (pending(model), Role::Info),
             Answer::Accepted(why) if why.is_empty() => ("done".to_owned(), Role::Good),
             Answer::Accepted(why) => (format!("done, {why}"), Role::Good),
             Answer::Refused(why) => (format!("REFUSED, {why}"), Role::Bad),
@@ -71,6 +72,25 @@ fn said(model: &Model) -> Line {
         );
     }
     Line::dim(sentence_of_row(model))
+}
+
+/// Who still has to answer; a decision that nobody will answer says so.
+fn pending(model: &Model) -> String {
+    let count = model
+        .asked
+        .iter()
+        .filter(|asked| asked.answer == Answer::Pending)
+        .count();
+    let more = if count > 1 {
+        format!(" ({count} decisions)")
+    } else {
+        String::new()
+    };
+    if header::engine_answers(model) {
+        format!("pending…{more}")
+    } else {
+        format!("pending{more}; written, but no engine is running to answer")
+    }
 }
 
 /// The row under the cursor in full, since columns cut it.

@@ -109,6 +109,19 @@ pub fn beat(model: &Model) -> (String, Role) {
     ("● live".to_owned(), Role::Good)
 }
 
+/// Whether an engine seems to be there to answer decisions.
+pub fn engine_answers(model: &Model) -> bool {
+    model
+        .snapshot
+        .overview
+        .engine
+        .as_ref()
+        .is_some_and(|engine| {
+            let age = model.now.wall.since(engine.beat_at);
+            engine.state != "stopped" && age < stale_after(engine.every_ms)
+        })
+}
+
 fn stale_after(every_ms: i64) -> i64 {
     every_ms.max(LEAST_BEAT_MS).saturating_mul(MISSED)
 }

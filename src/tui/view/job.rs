@@ -13,6 +13,8 @@ use serde_json::Value;
 
 /// Lines of one text shown at most.
 const MAX_LINES: usize = 5_000;
+/// Columns from which a diff stands side by side.
+const SIDE_BY_SIDE: usize = 100;
 /// Numbers of one evidence shown at most.
 const MAX_NUMBERS: usize = 200;
 
@@ -195,22 +197,60 @@ fn config_diff(model: &Model, data: &JobData, width: usize) -> Vec<Line> {
     lines
 }
 
-/// A unified diff of two texts.
+/// A diff of two texts: side by side where there is room, else unified.
 pub fn diff_lines(old: &str, new: &str, width: usize) -> Vec<Line> {
     let old = SafeText::block(old);
     let new = SafeText::block(new);
-    diff::lines(old.as_str(), new.as_str())
-        .into_iter()
-        .take(MAX_LINES)
-        .flat_map(|change| {
-            let (sign, text, role) = match change {
-                Change::Same(text) => ("  ", text, Role::Text),
-                Change::Removed(text) => ("− ", text, Role::Removed),
-                Change::Added(text) => ("+ ", text, Role::Added),
-            };
-            code(sign, &text, role, width)
+    let mut changes = diff::lines(old.as_str(), new.as_str());
+    changes.truncate(MAX_LINES);
+    if width >= SIDE_BY_SIDE {
+        return side_by_side(&changes, width);
+    }
+    changes
+        .iter()
+        .flat_map(|change| match change {
+            Change::Same(text) => code("  ", text, Role::Text, width),
+            Change::Removed(text) => code("− ", text, Role::Removed, width),
+            Change::Added(text) => code("+ ", text, Role::Added, width),
         })
         .collect()
+}
+
+/// Old at the left, new at the right; what replaces what stands in one row.
+fn side_by_side(changes: &[Change], width: usize) -> Vec<Line> {
+    let half = (width - 3) / 2;
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    let mut lines = Vec::new();
+    for change in changes {
+        match change {
+            Change::Removed(text) => left.extend(code("− ", text, Role::Removed, half)),
+            Change::Added(text) => right.extend(code("+ ", text, Role::Added, half)),
+            Change::Same(text) => {
+                pair(&mut lines, &mut left, &mut right, half);
+                left = code("  ", text, Role::Text, half);
+                right = left.clone();
+                pair(&mut lines, &mut left, &mut right, half);
+            }
+        }
+    }
+    pair(&mut lines, &mut left, &mut right, half);
+    lines
+}
+
+/// Puts what was gathered on both sides into rows.
+fn pair(lines: &mut Vec<Line>, left: &mut Vec<Line>, right: &mut Vec<Line>, half: usize) {
+    for row in 0..left.len().max(right.len()) {
+        let mut line = left.get(row).cloned().unwrap_or_default();
+        let pad = half.saturating_sub(line.width());
+        line.push(" ".repeat(pad), Role::Text);
+        line.push(" │ ", Role::Dim);
+        if let Some(other) = right.get(row) {
+            line.spans.extend(other.spans.iter().cloned());
+        }
+        lines.push(line);
+    }
+    left.clear();
+    right.clear();
 }
 
 /// A line of code, broken anywhere: its blanks mean something.

@@ -8,7 +8,7 @@ use crate::tui::app::Model;
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::place::Kind;
 use crate::tui::app::snapshot::Snapshot;
-use crate::tui::text::{Line, labelled, state, time};
+use crate::tui::text::{Line, labelled, sentence, state, time};
 use crate::tui::theme::Role;
 use crate::tui::widget::Painter;
 use crate::tui::widget::table::{Column, TableRow, cell, draw as draw_table};
@@ -243,8 +243,8 @@ pub fn summary(model: &Model, row: &JobRow, width: usize) -> Vec<Line> {
         .with(row.job.to_string(), Role::Strong),
     ];
     let (why, role) = why(row, shot);
-    lines.extend(labelled("why", &why, role, 8, width));
-    lines.extend(labelled("title", &row.title, Role::Text, 8, width));
+    lines.extend(labelled("why", &why, role, 10, width));
+    lines.extend(labelled("title", &row.title, Role::Text, 10, width));
     let Some(data) = shot.job.as_ref().filter(|data| data.row.job == row.job) else {
         return lines;
     };
@@ -261,7 +261,7 @@ pub fn summary(model: &Model, row: &JobRow, width: usize) -> Vec<Line> {
                     clause.as_str(),
                     &format!("{} {}{old}: {}", standing.glyph, standing.word, one.summary),
                     standing.role,
-                    8.max(clause.as_str().len() + 1),
+                    10.max(clause.as_str().len() + 1),
                     width,
                 )
             }
@@ -269,7 +269,7 @@ pub fn summary(model: &Model, row: &JobRow, width: usize) -> Vec<Line> {
                 clause.as_str(),
                 "not judged yet",
                 Role::Dim,
-                8.max(clause.as_str().len() + 1),
+                10.max(clause.as_str().len() + 1),
                 width,
             ),
         };
@@ -277,11 +277,24 @@ pub fn summary(model: &Model, row: &JobRow, width: usize) -> Vec<Line> {
     }
     if !data.facts.depends_on.is_empty() {
         let names: Vec<&str> = data.facts.depends_on.iter().map(JobId::as_str).collect();
-        lines.extend(labelled("needs", &names.join(", "), Role::Text, 8, width));
+        lines.extend(labelled("needs", &names.join(", "), Role::Text, 10, width));
+    }
+    if let Some(wait) = &data.facts.wait {
+        let now = shot.now();
+        for wake in &wait.wakes {
+            let text = sentence::of_wake(wake, now, &shot.zone);
+            lines.extend(labelled("wakes on", &text, Role::Text, 10, width));
+        }
+        let looks = format!(
+            "{}; overdue after {}",
+            time::instant(wait.next_check, now, &shot.zone),
+            time::instant(wait.overdue, now, &shot.zone)
+        );
+        lines.extend(labelled("looks at", &looks, Role::Text, 10, width));
     }
     if let Some(comment) = &data.facts.comment {
-        lines.extend(labelled("comment", comment, Role::Text, 8, width));
+        lines.extend(labelled("comment", comment, Role::Text, 10, width));
     }
-    lines.extend(labelled("from", &data.facts.origin, Role::Dim, 8, width));
+    lines.extend(labelled("from", &data.facts.origin, Role::Dim, 10, width));
     lines
 }
