@@ -1,0 +1,513 @@
+//! The loop: messages in, update, effects out, a frame when something changed.
+
+use super::load::{Loader, Want};
+use super::msg::{Effect, Msg, Now};
+use super::snapshot::Snapshot;
+use super::{Model, next_deadline, update};
+use crate::ledger::{Act, Reader};
+use crate::model::{GoalId, JobId, SafeText, TimeMs};
+use crate::tui::decisions::{Decisions, LedgerDecisions};
+use crate::tui::keymap::{Key, Keymap};
+use crate::tui::terminal::input::{self, Input};
+use crate::tui::terminal::screen::Screen;
+use crate::tui::terminal::signals::{Signal, Watch};
+use crate::tui::terminal::{self, Guard, copy};
+use crate::tui::theme::Theme;
+use crate::tui::{ColourWhen, EngineHere, Leave, Options, TuiError, view};
+use crossterm::event::{Event, MouseButton, MouseEventKind};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Frames a second at most.
+const FRAMES: f64 = 10.0;
+/// Frames a second at most on a bad link.
+const CALM_FRAMES: f64 = 2.0;
+/// How often the ledger is asked whether it changed.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often an engine in this process is asked whether it ended.
+const ENGINE_LOOK: Duration = Duration::from_secs(1);
+
+/// What wakes the loop.
+enum Wake {
+    Msg(Msg),
+    Input(Input),
+    Signal(Signal),
+    /// A snapshot lies in the slot.
+    Fresh,
+}
+
+type Slot = Arc<Mutex<Option<Result<Box<Snapshot>, String>>>>;
+
+/// Runs the interface until the operator leaves or the terminal is gone.
+///
+/// # Errors
+/// When the ledger cannot be opened, or the terminal not be set up.
+pub fn run(options: Options) -> Result<Leave, TuiError> {
+    let Options {
+        ledger,
+        goal,
+        read_only,
+        theme,
+        ascii,
+        colour,
+        calm,
+        keys,
+        engine,
+    } = options;
+    let keymap = Keymap::new(read_only).with(&keys).map_err(TuiError::Keys)?;
+    let theme = coloured(theme, colour);
+    // Opened before the terminal is taken, so that an error is an ordinary message.
+    let reader = Reader::open(&ledger)?;
+    let guard = Guard::enter()?;
+    let (send, wakes) = channel::<Wake>();
+    let to_loop = send.clone();
+    let _input = input::Reader::start(move |input| to_loop.send(Wake::Input(input)).is_ok())?;
+    let to_loop = send.clone();
+    let _signals = Watch::start(move |signal| drop(to_loop.send(Wake::Signal(signal))))?;
+    let slot: Slot = Arc::default();
+    let (ask, wants) = channel::<Want>();
+    let _snapshots = spawn_reader(reader, ledger.clone(), wants, slot.clone(), send.clone())?;
+    let decisions = Writer::start(LedgerDecisions::new(ledger), send)?;
+    let engine_here = matches!(engine, EngineHere::InProcess(_));
+    let mut model = Model::new(goal, read_only, engine_here);
+    model.keymap = keymap;
+    let mut shell = Shell {
+        model,
+        theme,
+        ascii,
+        screen: Screen::new(terminal::tty()?),
+        guard,
+        started: Instant::now(),
+        frames: Frames::new(Instant::now(), if calm { CALM_FRAMES } else { FRAMES }),
+        dirty: true,
+        asked: None,
+        ask,
+        slot,
+        decisions,
+        engine,
+    };
+    let leave = shell.run(&wakes);
+    // Decisions that were asked for are written before the terminal is given back.
+    shell.decisions.finish();
+    Ok(leave)
+}
+
+fn coloured(theme: Theme, when: ColourWhen) -> Theme {
+    let no_color = std::env::var("NO_COLOR").is_ok_and(|value| !value.is_empty());
+    let colour = match when {
+        ColourWhen::Always => true,
+        ColourWhen::Never => false,
+        ColourWhen::Auto => !no_color,
+    };
+    // The library reads NO_COLOR by itself; what was asked for on the command line wins.
+    crossterm::style::force_color_output(colour);
+    theme.with_colour(colour)
+}
+
+struct Shell {
+    model: Model,
+    theme: Theme,
+    ascii: bool,
+    screen: Screen<File>,
+    guard: Guard,
+    started: Instant,
+    frames: Frames,
+    dirty: bool,
+    asked: Option<Want>,
+    ask: Sender<Want>,
+    slot: Slot,
+    decisions: Writer,
+    engine: EngineHere,
+}
+
+impl Shell {
+    fn run(&mut self, wakes: &Receiver<Wake>) -> Leave {
+        let (width, height) = terminal::size();
+        if let Some(leave) = self.take(Msg::Resize(width, height)) {
+            return leave;
+        }
+        loop {
+            if let Some(leave) = self.draw_when_due() {
+                return leave;
+            }
+            let first = match wakes.recv_timeout(self.patience()) {
+                Ok(wake) => Some(wake),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return Leave::TtyLost,
+            };
+            let ticked = first.is_none();
+            // Everything that has arrived is taken before a frame is drawn.
+            for wake in first.into_iter().chain(wakes.try_iter()) {
+                if let Some(leave) = self.woken(wake) {
+                    return leave;
+                }
+            }
+            if ticked
+                && self.is_due()
+                && let Some(leave) = self.take(Msg::Tick)
+            {
+                return leave;
+            }
+            if let Some(leave) = self.ask_engine() {
+                return leave;
+            }
+        }
+    }
+
+    fn now(&self) -> Now {
+        Now {
+            ms: self.started.elapsed().as_millis() as u64,
+            wall: TimeMs::from_timestamp(jiff::Timestamp::now()),
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        let now = self.now();
+        next_deadline(&self.model).is_some_and(|at| at <= now.ms)
+    }
+
+    fn patience(&self) -> Duration {
+        let mut longest = match self.engine {
+            EngineHere::InProcess(_) if self.model.engine_ended.is_none() => ENGINE_LOOK,
+            _ => Duration::from_secs(3_600),
+        };
+        if let Some(at) = next_deadline(&self.model) {
+            let left = at.saturating_sub(self.now().ms);
+            longest = longest.min(Duration::from_millis(left.max(1)));
+        }
+        if self.dirty {
+            longest = longest.min(self.frames.wait(Instant::now()));
+        }
+        longest
+    }
+
+    fn woken(&mut self, wake: Wake) -> Option<Leave> {
+        let msg = match wake {
+            Wake::Msg(msg) => msg,
+            Wake::Fresh => {
+                let fresh = self
+                    .slot
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .take();
+                match fresh? {
+                    Ok(shot) => Msg::Snapshot(shot),
+                    Err(why) => Msg::LoadFailed(why),
+                }
+            }
+            Wake::Input(Input::Lost) | Wake::Signal(Signal::HangUp) => Msg::TtyLost,
+            Wake::Input(Input::Event(event)) => match event {
+                Event::Key(key) => Msg::Key(Key::of_event(&key)?),
+                Event::Paste(text) => Msg::Paste(text),
+                Event::Mouse(mouse) => match mouse.kind {
+                    MouseEventKind::ScrollUp => Msg::Wheel(-3),
+                    MouseEventKind::ScrollDown => Msg::Wheel(3),
+                    MouseEventKind::Down(MouseButton::Left) => Msg::Click(mouse.column, mouse.row),
+                    _ => return None,
+                },
+                Event::Resize(width, height) => Msg::Resize(width, height),
+                _ => return None,
+            },
+            Wake::Signal(Signal::Terminate) => Msg::Terminate,
+            Wake::Signal(Signal::Stop) => Msg::Suspend,
+            Wake::Signal(Signal::Resize) => {
+                let (width, height) = terminal::size();
+                Msg::Resize(width, height)
+            }
+            Wake::Signal(Signal::Continue) => {
+                if self.guard.renew().is_err() {
+                    return Some(Leave::TtyLost);
+                }
+                self.screen.forget();
+                let (width, height) = terminal::size();
+                Msg::Resize(width, height)
+            }
+        };
+        self.take(msg)
+    }
+
+    /// One message through update, and its effects.
+    fn take(&mut self, msg: Msg) -> Option<Leave> {
+        let now = self.now();
+        let effects = update(&mut self.model, now, msg);
+        self.dirty = true;
+        for effect in effects {
+            if let Some(leave) = self.perform(effect) {
+                return Some(leave);
+            }
+        }
+        let want = self.model.want();
+        if self.asked.as_ref() != Some(&want) {
+            // The reader's thread ends only with this one.
+            drop(self.ask.send(want.clone()));
+            self.asked = Some(want);
+        }
+        None
+    }
+
+    fn perform(&mut self, effect: Effect) -> Option<Leave> {
+        let written = match effect {
+            Effect::Submit {
+                local,
+                goal,
+                job,
+                act,
+            } => {
+                self.decisions.send(local, goal, job, act);
+                Ok(())
+            }
+            Effect::Copy(text) => {
+                let in_tmux = std::env::var_os("TMUX").is_some();
+                match copy::sequence(&text, in_tmux) {
+                    Some(bytes) => {
+                        self.model.say("sent to the terminal", false);
+                        self.screen.raw(&bytes)
+                    }
+                    None => {
+                        self.model.say(
+                            "too long for a terminal's clipboard; use dogwatch show",
+                            true,
+                        );
+                        Ok(())
+                    }
+                }
+            }
+            Effect::Mouse(on) => self.screen.raw(if on {
+                b"\x1b[?1000h\x1b[?1002h\x1b[?1006h".as_slice()
+            } else {
+                b"\x1b[?1006l\x1b[?1002l\x1b[?1000l".as_slice()
+            }),
+            Effect::Repaint => {
+                self.screen.forget();
+                Ok(())
+            }
+            Effect::Suspend => {
+                let back = self.guard.suspend();
+                self.screen.forget();
+                let (width, height) = terminal::size();
+                self.model.size = (width, height);
+                back
+            }
+            Effect::Leave(leave) => return Some(leave),
+        };
+        written.is_err().then_some(Leave::TtyLost)
+    }
+
+    fn draw_when_due(&mut self) -> Option<Leave> {
+        if !self.dirty || !self.frames.take(Instant::now()) {
+            return None;
+        }
+        self.model.now = self.now();
+        let (width, height) = self.model.size;
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+        let cursor = view::draw(&self.model, &self.theme, self.ascii, &mut buffer);
+        match self.screen.present(buffer, cursor) {
+            Ok(0) => self.frames.give_back(),
+            Ok(_) => {}
+            Err(_) => return Some(Leave::TtyLost),
+        }
+        self.dirty = false;
+        let before = self.model.card_drawn.clone();
+        let now = self.now();
+        update(&mut self.model, now, Msg::Drawn);
+        // That a request is now on the screen is itself shown (its keys wake in a moment).
+        self.dirty = before != self.model.card_drawn;
+        None
+    }
+
+    fn ask_engine(&mut self) -> Option<Leave> {
+        let ended = match &self.engine {
+            EngineHere::InProcess(handle) if self.model.engine_ended.is_none() => handle.finished(),
+            _ => None,
+        };
+        self.take(Msg::EngineEnded(
+            ended?.map_err(|why| SafeText::line(&why).into_string()),
+        ))
+    }
+}
+
+/// A bucket of frames: a key after a quiet moment is shown at once, a flood at the stated rate.
+#[derive(Debug)]
+struct Frames {
+    left: f64,
+    at: Instant,
+    rate: f64,
+}
+
+impl Frames {
+    /// Frames that may follow each other at once.
+    const BURST: f64 = 2.0;
+
+    fn new(now: Instant, rate: f64) -> Self {
+        Self {
+            left: Self::BURST,
+            at: now,
+            rate,
+        }
+    }
+
+    fn take(&mut self, now: Instant) -> bool {
+        let passed = now.duration_since(self.at).as_secs_f64();
+        self.left = (self.left + passed * self.rate).min(Self::BURST);
+        self.at = now;
+        if self.left < 1.0 {
+            return false;
+        }
+        self.left -= 1.0;
+        true
+    }
+
+    /// A frame that sent nothing was none.
+    fn give_back(&mut self) {
+        self.left = (self.left + 1.0).min(Self::BURST);
+    }
+
+    fn wait(&self, now: Instant) -> Duration {
+        let passed = now.duration_since(self.at).as_secs_f64();
+        let missing = 1.0 - self.left - passed * self.rate;
+        Duration::from_secs_f64((missing / self.rate).clamp(0.001, 1.0))
+    }
+}
+
+/// Takes snapshots when the ledger or what is wanted of it changed.
+fn spawn_reader(
+    reader: Reader,
+    path: PathBuf,
+    wants: Receiver<Want>,
+    slot: Slot,
+    send: Sender<Wake>,
+) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name("snapshots".to_owned())
+        .spawn(move || read_snapshots(reader, &path, &wants, &slot, &send))
+}
+
+fn read_snapshots(
+    mut reader: Reader,
+    path: &std::path::Path,
+    wants: &Receiver<Want>,
+    slot: &Slot,
+    send: &Sender<Wake>,
+) {
+    let mut loader = Loader::default();
+    let Ok(mut want) = wants.recv() else { return };
+    let mut due = true;
+    let mut version = None;
+    let mut not_before = Instant::now();
+    loop {
+        if !due {
+            match wants.recv_timeout(LOOK) {
+                Ok(next) => {
+                    want = next;
+                    due = true;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+        // Only the newest wish counts.
+        for next in wants.try_iter() {
+            want = next;
+            due = true;
+        }
+        let seen = reader.data_version().ok();
+        if !due && (seen == version && seen.is_some() || Instant::now() < not_before) {
+            continue;
+        }
+        let begun = Instant::now();
+        let hurry = due && begun < not_before;
+        let loaded = loader.load(&reader, &want, hurry);
+        due = false;
+        if !hurry {
+            version = seen;
+        }
+        if loaded.is_err() {
+            version = None;
+            if let Ok(again) = Reader::open(path) {
+                reader = again;
+            }
+        }
+        // A ledger that takes long to read is read less often: a fifth of the time at most.
+        if !hurry {
+            not_before = Instant::now() + (begun.elapsed() * 4).max(LOOK);
+        }
+        let fresh = loaded
+            .map(Box::new)
+            .map_err(|error| SafeText::line(&format!("{error}. {}", error.hint())).into_string());
+        let full = slot
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(fresh)
+            .is_some();
+        if !full && send.send(Wake::Fresh).is_err() {
+            return;
+        }
+    }
+}
+
+/// Writes decisions on a thread of its own, since another process may hold the ledger for a while.
+struct Writer {
+    send: Option<Sender<(u64, GoalId, JobId, Act)>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    fn start(
+        mut decisions: impl Decisions + 'static,
+        wakes: Sender<Wake>,
+    ) -> std::io::Result<Self> {
+        let (send, asked) = channel::<(u64, GoalId, JobId, Act)>();
+        let thread = std::thread::Builder::new()
+            .name("decisions".to_owned())
+            .spawn(move || {
+                for (local, goal, job, act) in asked {
+                    let result = decisions.submit(&goal, &job, act);
+                    drop(wakes.send(Wake::Msg(Msg::Submitted { local, result })));
+                }
+            })?;
+        Ok(Self {
+            send: Some(send),
+            thread: Some(thread),
+        })
+    }
+
+    fn send(&self, local: u64, goal: GoalId, job: JobId, act: Act) {
+        if let Some(send) = &self.send {
+            drop(send.send((local, goal, job, act)));
+        }
+    }
+
+    fn finish(&mut self) {
+        drop(self.send.take());
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Requirement 9.
+    #[test]
+    fn a_flood_is_drawn_at_the_stated_rate_and_a_key_at_once() {
+        let start = Instant::now();
+        for (rate, most) in [(FRAMES, 52), (CALM_FRAMES, 12)] {
+            let mut frames = Frames::new(start, rate);
+            assert!(frames.take(start));
+            let drawn = (0..5_000)
+                .filter(|ms| frames.take(start + Duration::from_millis(*ms)))
+                .count();
+            assert!(drawn <= most && drawn > most - 5, "{drawn}");
+            let later = start + Duration::from_secs(10);
+            assert!(frames.take(later));
+        }
+    }
+}
