@@ -15,8 +15,7 @@ use crate::ledger::{Batch, Holder, Ledger, LedgerError};
 use crate::model::{Digest, JobId, OperationId, TimeMs, time::Clock};
 use crate::world::ports::Output;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
@@ -60,21 +59,44 @@ pub struct Settings {
 
 /// Asks a running engine to stop; shared between threads.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicU8>);
+pub struct Stop(Arc<Mutex<Option<(StopLevel, String)>>>);
+
+/// How soon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum StopLevel {
+    AfterSteps,
+    SafePoint,
+}
 
 impl Stop {
-    /// Start nothing new; end when every call in progress is answered.
-    pub fn after_current_steps(&self) {
-        self.0.fetch_max(1, Ordering::SeqCst);
+    /// Start nothing new; end when every call in progress is answered. The reason is written down.
+    pub fn after_current_steps(&self, why: &str) {
+        self.ask(StopLevel::AfterSteps, why);
     }
 
-    /// Start nothing new; end when every side effect in progress is answered.
-    pub fn at_safe_point(&self) {
-        self.0.fetch_max(2, Ordering::SeqCst);
+    /// Start nothing new; end when every side effect in progress is answered. The reason is written
+    /// down.
+    pub fn at_safe_point(&self, why: &str) {
+        self.ask(StopLevel::SafePoint, why);
     }
 
-    fn level(&self) -> u8 {
-        self.0.load(Ordering::SeqCst)
+    /// A later request can only bring the end nearer.
+    fn ask(&self, level: StopLevel, why: &str) {
+        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if asked.as_ref().is_none_or(|(own, _)| *own < level) {
+            *asked = Some((level, why.to_owned()));
+        }
+    }
+
+    fn asked(&self) -> Option<(StopLevel, String)> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn level(&self) -> Option<StopLevel> {
+        self.asked().map(|(level, _)| level)
     }
 }
 
@@ -287,15 +309,18 @@ impl Engine {
                 break finish;
             }
         };
+        let why = match finish {
+            Finish::Ended => "every job has ended".to_owned(),
+            Finish::OnlyPeople => "only people can move it on".to_owned(),
+            Finish::Stopped => self.stop.asked().map(|(_, why)| why).unwrap_or_default(),
+        };
         self.batch.entries.push(Entry {
             at: self.now,
             goal: "".into(),
             job: None,
             attempt: None,
             actor: Actor::Engine,
-            event: Event::EngineStopped {
-                why: format!("{finish:?}").to_lowercase(),
-            },
+            event: Event::EngineStopped { why },
         });
         self.commit()?;
         self.ledger
@@ -309,7 +334,7 @@ impl Engine {
         if let Some(quota) = &mut self.quota {
             quota.roll(self.now);
         }
-        let draining = self.stop.level() > 0;
+        let draining = self.stop.level().is_some();
         for (ticket, reply) in self.executor.finished(self.now) {
             if let Some((job, errand)) = self.in_flight.remove(&ticket) {
                 self.take_reply(&job, errand, reply)?;
@@ -377,7 +402,8 @@ impl Engine {
                 .in_flight
                 .values()
                 .any(|(_, errand)| matches!(errand, Errand::Effect(_)));
-            let wait_for_all = self.stop.level() == 1 && !self.in_flight.is_empty();
+            let wait_for_all =
+                self.stop.level() == Some(StopLevel::AfterSteps) && !self.in_flight.is_empty();
             return Ok((!effects_open && !wait_for_all).then_some(Finish::Stopped));
         }
         if !self.in_flight.is_empty() || !self.calls.is_empty() {

@@ -25,7 +25,11 @@ pub struct LedgerDecisions {
 impl LedgerDecisions {
     /// In the name of the account that runs this process, from where it is logged in.
     pub fn new(path: PathBuf) -> Self {
-        Self { path, account: Account::current(), from: origin() }
+        Self {
+            path,
+            account: Account::current(),
+            from: origin(),
+        }
     }
 }
 
