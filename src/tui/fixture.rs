@@ -577,16 +577,18 @@ impl World {
     }
 
     /// Takes a snapshot of what the model wants, until it wants nothing else.
-    pub fn load(&mut self) {
+    pub fn load(&mut self) -> Vec<Effect> {
         self.commit();
+        let mut effects = Vec::new();
         for _ in 0..3 {
             let want = self.model.want();
             let shot = self.loader.load(&self.reader, &want, false).unwrap();
-            self.send(Msg::Snapshot(Box::new(shot)));
+            effects.extend(self.send(Msg::Snapshot(Box::new(shot))));
             if self.model.want() == want {
-                return;
+                break;
             }
         }
+        effects
     }
 
     /// A snapshot in a hurry, as after a key.

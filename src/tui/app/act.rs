@@ -66,6 +66,10 @@ fn decision_unavailable(model: &Model) -> Option<String> {
     if request.state != "open" {
         return Some(format!("this request is {} already", request.state));
     }
+    if model.row_of(&request.job).is_none() {
+        // Its risk decides which question is asked.
+        return Some("the job of this request is still being read".to_owned());
+    }
     if model.asked_about(&request.approval).is_some() {
         return Some("already decided here; the engine has not answered yet".to_owned());
     }

@@ -13,6 +13,7 @@ pub mod overlay_rows;
 pub mod place;
 pub mod run;
 pub mod snapshot;
+mod threads;
 mod update;
 
 pub use update::{next_deadline, update};
@@ -146,6 +147,12 @@ pub struct Model {
     pub interrupted_ms: Option<u64>,
     /// The closing report of this goal opened by itself once.
     pub closing_shown: BTreeSet<GoalId>,
+    /// Ring when something new needs a person.
+    pub notify: bool,
+    /// What needed a person when it last rang, or at the start.
+    pub heard: Option<BTreeSet<String>>,
+    /// When it last rang.
+    pub rang_ms: Option<u64>,
     /// The times of the last message.
     pub now: Now,
 }
@@ -189,6 +196,9 @@ impl Model {
             card_drawn: None,
             interrupted_ms: None,
             closing_shown: BTreeSet::new(),
+            notify: false,
+            heard: None,
+            rang_ms: None,
             now: Now::default(),
         }
     }

@@ -321,7 +321,10 @@ pub fn of_act(act: &Act) -> String {
 
 /// What would end a wait.
 pub fn of_wake(wake: &Wake, now: TimeMs, zone: &TimeZone) -> String {
-    let instant = |at: TimeMs| super::time::instant(at, now, zone);
+    let instant = |at: TimeMs| {
+        let due = if at <= now { " (due)" } else { "" };
+        format!("{}{due}", super::time::instant(at, now, zone))
+    };
     match wake {
         Wake::At { at } => format!("the clock reaching {}", instant(*at)),
         Wake::Approval => "a decision on the request".to_owned(),
