@@ -14,6 +14,10 @@ use std::time::{Duration, Instant};
 
 /// How often the ledger is asked whether it changed.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often once it has been quiet for a while.
+const QUIET_LOOK: Duration = Duration::from_millis(300);
+/// Looks without a change after which it is quiet.
+const QUIET_AFTER: u32 = 100;
 
 /// Takes snapshots when the ledger or what is wanted of it changed.
 pub(super) fn spawn_reader(
@@ -40,9 +44,15 @@ fn read_snapshots(
     let mut due = true;
     let mut version = None;
     let mut not_before = Instant::now();
+    let mut unchanged = 0_u32;
     loop {
         if !due {
-            match wants.recv_timeout(LOOK) {
+            let look = if unchanged < QUIET_AFTER {
+                LOOK
+            } else {
+                QUIET_LOOK
+            };
+            match wants.recv_timeout(look) {
                 Ok(next) => {
                     want = next;
                     due = true;
@@ -58,8 +68,10 @@ fn read_snapshots(
         }
         let seen = reader.data_version().ok();
         if !due && (seen == version && seen.is_some() || Instant::now() < not_before) {
+            unchanged = unchanged.saturating_add(1);
             continue;
         }
+        unchanged = 0;
         let begun = Instant::now();
         let hurry = due && begun < not_before;
         let loaded = loader.load(&reader, &want, hurry);
@@ -71,6 +83,8 @@ fn read_snapshots(
             version = None;
             if let Ok(again) = Reader::open(path) {
                 reader = again;
+                // Versions of one connection mean nothing to another.
+                loader = Loader::default();
             }
         }
         // A ledger that takes long to read is read less often: a fifth of the time at most.

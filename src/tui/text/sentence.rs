@@ -21,6 +21,7 @@ fn of_event(event: &Event, at: TimeMs, zone: &TimeZone) -> (String, Role) {
     of_goal(event)
         .or_else(|| of_attempt(event, at, zone))
         .or_else(|| of_operation(event, at, zone))
+        .or_else(|| of_run(event, at, zone))
         .or_else(|| of_check(event, at, zone))
         .or_else(|| of_people(event, at, zone))
         .unwrap_or_else(|| ("something happened".to_owned(), Role::Dim))
@@ -195,6 +196,12 @@ fn of_operation(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, R
                 Role::Warn,
             )
         }
+        _ => return None,
+    })
+}
+
+fn of_run(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)> {
+    Some(match event {
         Event::RunSucceeded { .. } => ("staging run ended well".to_owned(), Role::Good),
         Event::RunFailed {
             class,
