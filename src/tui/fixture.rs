@@ -534,6 +534,39 @@ impl World {
         );
     }
 
+    /// A job whose every text comes from someone who means harm.
+    pub fn hostile(&mut self, text: &str) {
+        let job = format!("evil {text}");
+        self.add(&job, 8, text);
+        let config = self.attempt(&job, 1, text);
+        self.judged(&job, 1, &config, "rows", Verdict::Fail, text);
+        self.event(
+            &job,
+            1,
+            Event::AttemptEnded {
+                outcome: text.into(),
+                reason: text.into(),
+            },
+        );
+        self.event(
+            &job,
+            1,
+            Event::JobMoved {
+                state: JobState::HandedOver,
+                reason: text.into(),
+            },
+        );
+        self.goal_event(Event::AlertRaised {
+            rule: text.into(),
+            evidence: text.into(),
+        });
+        self.goal_event(Event::Heartbeat {
+            decided: text.into(),
+            reason: text.into(),
+        });
+        self.load();
+    }
+
     /// The engine answers a decision.
     pub fn answer(&mut self, id: &str, accepted: bool, why: &str) {
         self.goal_event(Event::DecisionAnswered {

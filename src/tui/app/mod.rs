@@ -22,6 +22,7 @@ use crate::ledger::filter::Filter;
 use crate::ledger::read::{ApprovalRow, AttemptRow, JobQuery, JobRow, JobSort};
 use crate::model::{ApprovalId, AttemptNo, DecisionId, Digest, GoalId, JobId};
 use crate::tui::keymap::Keymap;
+use crate::tui::text::Line;
 use layout::{Layout, layout};
 use list::{Ids, ListState};
 use load::Want;
@@ -30,6 +31,7 @@ use overlay::Overlay;
 use place::{Kind, Place, Tab};
 use snapshot::{LogLine, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Decision keys are dead for this long after a request was drawn or changed.
 pub const ARMING_MS: u64 = 750;
@@ -123,6 +125,8 @@ pub struct Model {
     pub tab: Tab,
     /// Attempt shown; the newest when `None`.
     pub attempt: Option<AttemptNo>,
+    /// Lines of a view that is a page of text, made once a message.
+    pub page: Arc<[Line]>,
     /// First line shown of a page of text.
     pub scroll: usize,
     /// What lies on top; the last is the top.
@@ -184,6 +188,7 @@ impl Model {
             details: false,
             tab: Tab::Timeline,
             attempt: None,
+            page: Arc::default(),
             scroll: 0,
             overlays: Vec::new(),
             snapshot: Snapshot::default(),

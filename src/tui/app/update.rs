@@ -192,8 +192,11 @@ fn settle(model: &mut Model) {
         list.settle(&model.ids(), height);
         model.lists.insert(kind, list);
     } else if let Some(parts) = model.layout() {
-        let lines = view::page(model, parts.body.width).len();
-        let most = lines.saturating_sub(usize::from(parts.body.height));
+        model.page = view::page(model, parts.body.width).into();
+        let most = model
+            .page
+            .len()
+            .saturating_sub(usize::from(parts.body.height));
         model.scroll = model.scroll.min(most);
     }
 }

@@ -235,3 +235,61 @@ fn the_footer_and_help_show_the_table_s_own_keys() {
         assert!(text.contains(&start), "{start}\n{text}");
     }
 }
+
+const HOSTILE: &[&str] = &[
+    "\x1b]0;PWNED\x07visible",
+    "\x1b]52;c;UFdORUQ=\x07",
+    "\x1b]8;;http://evil\x1b\\click\x1b]8;;\x1b\\",
+    "\x1b[2J\x1b[HFAKE SCREEN",
+    "\x1b[?1049l\x1bcshell$ ",
+    "\x1bP+q544e\x1b\\\x05",
+    "\u{9b}31m\u{9d}0;T\u{9c}",
+    "delete\rkeep\x08\x08",
+    "approve \u{202e}lla\u{202c} \u{2066}x\u{2069}",
+    "job\u{200b}\u{2060}\u{feff}\u{ad}",
+    "hi\u{e0069}\u{e006e}",
+    "a\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}",
+];
+
+/// Every control sequence in `bytes`, by its kind; text is left out.
+fn controls(bytes: &[u8]) -> std::collections::BTreeSet<String> {
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    let mut kinds = std::collections::BTreeSet::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\x1b' {
+            let kind = chars.next().unwrap();
+            let end = chars.by_ref().find(|c| c.is_ascii_alphabetic());
+            kinds.insert(format!("ESC {kind} {}", end.unwrap()));
+        } else if c.is_control() {
+            kinds.insert(format!("{:04x}", c as u32));
+        }
+    }
+    kinds
+}
+
+/// Requirement 14, at the bytes: nothing that came from outside reaches the terminal as a command.
+#[test]
+fn hostile_text_never_becomes_a_control_sequence() {
+    let theme = Theme::built_in("default").unwrap();
+    for text in HOSTILE {
+        let mut world = World::filled();
+        world.hostile(text);
+        for keys in [
+            "1G", "\n", "\t", "\t", "\t", "\t", "8", "4", "5", "R", "\x1b6R",
+        ] {
+            world.keys(keys);
+            let mut sent = Vec::new();
+            let mut screen = Screen::new(&mut sent);
+            screen.present(world.buffer(&theme, false), None).unwrap();
+            let kinds = controls(&sent);
+            let ours = ["ESC [ H", "ESC [ J", "ESC [ h", "ESC [ l", "ESC [ m"];
+            let foreign: Vec<_> = kinds
+                .iter()
+                .filter(|kind| !ours.contains(&kind.as_str()))
+                .collect();
+            assert!(foreign.is_empty(), "{text:?} in {keys:?}: {foreign:?}");
+            assert!(sent.len() < 12_000, "{}", sent.len());
+        }
+    }
+}
