@@ -3,7 +3,7 @@
 use crate::tui::app::ARMING_MS;
 use crate::tui::app::msg::Msg;
 use crate::tui::app::place::Kind;
-use crate::tui::fixture::{World, text_of};
+use crate::tui::fixture::{World, contract, text_of};
 use crate::tui::terminal::screen::Screen;
 use crate::tui::text::width;
 use crate::tui::theme::{BUILT_IN, Theme};
@@ -61,14 +61,11 @@ fn every_screen(test: impl Fn(&str, &World)) {
 #[test]
 fn every_view_at_the_fixed_sizes() {
     for (name, keys) in SCREENS {
+        let mut world = at(keys, (80, 24));
         let mut all = String::new();
-        for size in SIZES {
-            all.push_str(&format!(
-                "{}×{}\n{}\n",
-                size.0,
-                size.1,
-                at(keys, *size).screen()
-            ));
+        for (width, height) in SIZES {
+            world.resize(*width, *height);
+            all.push_str(&format!("{width}×{height}\n{}\n", world.screen()));
         }
         insta::assert_snapshot!(*name, all);
     }
@@ -92,16 +89,26 @@ fn in_ascii_every_cell_is_ascii() {
 /// Requirement 11.
 #[test]
 fn without_colour_no_cell_has_one_and_the_selection_is_reverse_and_pointed_at() {
-    for (name, _) in BUILT_IN {
-        let theme = Theme::built_in(name).unwrap().with_colour(false);
-        every_screen(|screen, world| {
-            for cell in &world.buffer(&theme, false).content {
+    let themes: Vec<Theme> = BUILT_IN
+        .iter()
+        .map(|(name, _)| Theme::built_in(name).unwrap().with_colour(false))
+        .collect();
+    every_screen(|screen, world| {
+        for theme in &themes {
+            for cell in &world.buffer(theme, false).content {
                 let plain = ratatui::style::Color::Reset;
-                assert_eq!((cell.fg, cell.bg), (plain, plain), "{name} {screen}");
+                assert_eq!(
+                    (cell.fg, cell.bg),
+                    (plain, plain),
+                    "{} {screen}",
+                    theme.name
+                );
             }
-        });
-        let world = at(&["1j"], (80, 24));
-        let buffer = world.buffer(&theme, false);
+        }
+    });
+    let world = at(&["1j"], (80, 24));
+    for theme in &themes {
+        let buffer = world.buffer(theme, false);
         let row = (0..24).find(|y| buffer[(0, *y)].symbol() == "›").unwrap();
         for x in 0..80 {
             assert!(buffer[(x, row)].modifier.contains(Modifier::REVERSED));
@@ -234,6 +241,23 @@ fn the_footer_and_help_show_the_table_s_own_keys() {
         let start: String = entry.help.chars().take(20).collect();
         assert!(text.contains(&start), "{start}\n{text}");
     }
+}
+
+/// What is only known when the contract can be read: limits, approvers, names of strategies.
+#[test]
+fn a_readable_contract_gives_limits_approvers_and_strategies() {
+    let mut world = at(&["5"], (80, 24));
+    world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
+    world.wait(1);
+    insta::assert_snapshot!("budgets_with_contract", world.screen());
+    let mut world = at(&[".", "GG"], (80, 40));
+    world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
+    world.keys_without_loading("ggg");
+    let text = world.screen();
+    assert!(text.contains("decided by etl-owner, deputy"), "{text}");
+    let mut world = at(&["1"], (120, 40));
+    world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
+    assert!(world.screen().contains("script"), "{}", world.screen());
 }
 
 const HOSTILE: &[&str] = &[
