@@ -2,6 +2,7 @@
 
 pub mod act;
 mod ask;
+mod asked;
 mod go;
 pub mod layout;
 pub mod list;
@@ -16,11 +17,12 @@ pub mod snapshot;
 mod threads;
 mod update;
 
+pub use asked::{Answer, Asked, Frozen, Note};
 pub use update::{next_deadline, update};
 
 use crate::ledger::filter::Filter;
 use crate::ledger::read::{ApprovalRow, AttemptRow, JobQuery, JobRow, JobSort};
-use crate::model::{ApprovalId, AttemptNo, DecisionId, Digest, GoalId, JobId};
+use crate::model::{ApprovalId, AttemptNo, Digest, GoalId, JobId};
 use crate::tui::keymap::Keymap;
 use crate::tui::text::Line;
 use layout::{Layout, layout};
@@ -39,54 +41,6 @@ pub const ARMING_MS: u64 = 750;
 const NOTE_MS: u64 = 6_000;
 /// Decisions of this interface that are remembered.
 const MAX_ASKED: usize = 64;
-
-/// Where something asked here stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// Being written, or written and not answered by the engine.
-    Pending,
-    /// Done, with the engine's words.
-    Accepted(String),
-    /// Not done, and why.
-    Refused(String),
-}
-
-/// A decision asked here.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// The interface's own number.
-    pub local: u64,
-    /// Its id once written.
-    pub id: Option<DecisionId>,
-    /// What, for people.
-    pub what: String,
-    /// The request it decides, if it does.
-    pub approval: Option<ApprovalId>,
-    /// Where it stands.
-    pub answer: Answer,
-    /// When it was asked.
-    pub at_ms: u64,
-}
-
-/// A line that goes away by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
-    /// What is said.
-    pub text: String,
-    /// Whether it is about something that did not work.
-    pub bad: bool,
-    /// Until when.
-    pub until_ms: u64,
-}
-
-/// The display is frozen.
-#[derive(Debug, Clone)]
-pub struct Frozen {
-    /// Since when.
-    pub since_ms: u64,
-    /// The newest snapshot, not shown.
-    pub held: Option<Box<Snapshot>>,
-}
 
 /// All of the interface's state.
 #[derive(Debug, Clone)]

@@ -550,3 +550,35 @@ fn the_goal_shown_does_not_change_when_it_ends() {
     world.load();
     assert_eq!(world.model.goal, Some(crate::tui::fixture::GOAL.into()));
 }
+
+#[test]
+fn a_wait_says_whether_it_would_end_now() {
+    let mut world = World::filled();
+    world.keys("jjw");
+    assert!(
+        world
+            .screen()
+            .contains("not yet: looked at 04-02 00:00, in 14h"),
+        "{}",
+        world.screen()
+    );
+    world.keys("iw");
+    assert!(
+        world.screen().contains("or by warehouse_queries renewing"),
+        "{}",
+        world.screen()
+    );
+    world.keys("gw");
+    assert!(world.screen().contains("stg_orders does not wait"));
+}
+
+#[test]
+fn a_text_for_many_jobs_names_them() {
+    let mut world = World::filled();
+    world.keys("  D");
+    let text = world.screen();
+    assert!(
+        text.contains("fct_orders_daily, stg_orders: Why must a person"),
+        "{text}"
+    );
+}

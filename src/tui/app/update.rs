@@ -91,6 +91,10 @@ fn on_snapshot(model: &mut Model, shot: Box<Snapshot>) -> Vec<Effect> {
     }
     learn_answers(model, &shot);
     let effects = notify(model, &shot);
+    if let Some(goal) = shot.goal.as_ref().filter(|goal| goal.ended.is_none()) {
+        // A goal that goes on again ends again.
+        model.closing_shown.remove(&goal.goal);
+    }
     if let Some(goal) = shot.goal.as_ref().filter(|goal| goal.ended.is_some())
         && model.closing_shown.insert(goal.goal.clone())
         && model.overlays.is_empty()
