@@ -19,6 +19,7 @@ use crossterm::event::{Event, MouseButton, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -73,6 +74,7 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
     let slot: Slot = Arc::default();
     let (ask, wants) = channel::<Want>();
     let _snapshots = spawn_reader(reader, ledger.clone(), wants, slot.clone(), send.clone())?;
+    let copies = ledger.with_extension("copied.txt");
     let decisions = Writer::start(LedgerDecisions::new(ledger), send)?;
     let engine_here = matches!(engine, EngineHere::InProcess(_));
     let mut model = Model::new(goal, read_only, engine_here);
@@ -92,6 +94,7 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
         ask,
         slot,
         decisions,
+        copies,
         engine,
     };
     let leave = shell.run(&wakes);
@@ -130,6 +133,8 @@ struct Shell {
     ask: Sender<Want>,
     slot: Slot,
     decisions: Writer,
+    /// Where a text goes that is too long for the terminal's clipboard.
+    copies: PathBuf,
     engine: EngineHere,
 }
 
@@ -269,22 +274,7 @@ impl Shell {
                 self.decisions.send(local, goal, job, act);
                 Ok(())
             }
-            Effect::Copy(text) => {
-                let in_tmux = std::env::var_os("TMUX").is_some();
-                match copy::sequence(&text, in_tmux) {
-                    Some(bytes) => {
-                        self.model.say("sent to the terminal", false);
-                        self.screen.raw(&bytes)
-                    }
-                    None => {
-                        self.model.say(
-                            "too long for a terminal's clipboard; use dogwatch show",
-                            true,
-                        );
-                        Ok(())
-                    }
-                }
-            }
+            Effect::Copy(text) => self.copy(&text),
             Effect::Mouse(on) => self.screen.raw(if on {
                 b"\x1b[?1000h\x1b[?1002h\x1b[?1006h".as_slice()
             } else {
@@ -310,6 +300,24 @@ impl Shell {
             Effect::Leave(leave) => return Some(leave),
         };
         written.is_err().then_some(Leave::TtyLost)
+    }
+
+    /// To the terminal's clipboard; what is too long for that into a file beside the ledger.
+    fn copy(&mut self, text: &str) -> std::io::Result<()> {
+        let in_tmux = std::env::var_os("TMUX").is_some();
+        if let Some(bytes) = copy::sequence(text, in_tmux) {
+            self.model.say("sent to the terminal", false);
+            return self.screen.raw(&bytes);
+        }
+        match std::fs::write(&self.copies, text) {
+            Ok(()) => {
+                let path = self.copies.display();
+                let said = format!("too long for the terminal; saved as {path}");
+                self.model.say(said, false);
+            }
+            Err(error) => self.model.say(format!("could not be saved: {error}"), true),
+        }
+        Ok(())
     }
 
     fn draw_when_due(&mut self) -> Option<Leave> {
