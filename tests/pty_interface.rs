@@ -67,6 +67,7 @@ fn child_interface() {
         ascii: false,
         colour: ColourWhen::Auto,
         calm: false,
+        notify: false,
         keys: vec![],
         engine,
     });

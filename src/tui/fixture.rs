@@ -1,5 +1,9 @@
 //! A small ledger built from real entries, with fixed times and no text of this machine.
 
+use crate::contract::{
+    ApprovalRule, Budgets, Contract, Goal, HeartbeatRule, JobsRule, Limits, RenewingBudget,
+    SpinRule, Strategy, TotalBudget, Workdays, WorldRule,
+};
 use crate::ledger::{Act, Actor, Batch, Entry, Event, Ledger, Reader};
 use crate::model::{
     Account, Action, ApprovalId, AttemptNo, ClauseId, ContractVersion, DecisionId, Digest,
@@ -16,6 +20,7 @@ use crossterm::event::KeyCode;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -534,6 +539,39 @@ impl World {
         );
     }
 
+    /// A job whose every text comes from someone who means harm.
+    pub fn hostile(&mut self, text: &str) {
+        let job = format!("evil {text}");
+        self.add(&job, 8, text);
+        let config = self.attempt(&job, 1, text);
+        self.judged(&job, 1, &config, "rows", Verdict::Fail, text);
+        self.event(
+            &job,
+            1,
+            Event::AttemptEnded {
+                outcome: text.into(),
+                reason: text.into(),
+            },
+        );
+        self.event(
+            &job,
+            1,
+            Event::JobMoved {
+                state: JobState::HandedOver,
+                reason: text.into(),
+            },
+        );
+        self.goal_event(Event::AlertRaised {
+            rule: text.into(),
+            evidence: text.into(),
+        });
+        self.goal_event(Event::Heartbeat {
+            decided: text.into(),
+            reason: text.into(),
+        });
+        self.load();
+    }
+
     /// The engine answers a decision.
     pub fn answer(&mut self, id: &str, accepted: bool, why: &str) {
         self.goal_event(Event::DecisionAnswered {
@@ -577,16 +615,18 @@ impl World {
     }
 
     /// Takes a snapshot of what the model wants, until it wants nothing else.
-    pub fn load(&mut self) {
+    pub fn load(&mut self) -> Vec<Effect> {
         self.commit();
+        let mut effects = Vec::new();
         for _ in 0..3 {
             let want = self.model.want();
             let shot = self.loader.load(&self.reader, &want, false).unwrap();
-            self.send(Msg::Snapshot(Box::new(shot)));
+            effects.extend(self.send(Msg::Snapshot(Box::new(shot))));
             if self.model.want() == want {
-                return;
+                break;
             }
         }
+        effects
     }
 
     /// A snapshot in a hurry, as after a key.
@@ -601,6 +641,13 @@ impl World {
         let effects = self.send(Msg::Key(key));
         self.load();
         effects
+    }
+
+    /// Characters, with the snapshot as it is.
+    pub fn keys_without_loading(&mut self, text: &str) {
+        for c in text.chars() {
+            self.send(Msg::Key(Key::char(c)));
+        }
     }
 
     /// Characters, one key each; `\n` is Enter, `\t` Tab, `\x1b` Esc.
@@ -644,6 +691,69 @@ impl World {
     /// The screen as text.
     pub fn screen(&self) -> String {
         text_of(&self.buffer(&Theme::built_in("default").unwrap(), false))
+    }
+}
+
+/// A contract as a program that can read goal files would have parsed it.
+pub fn contract() -> Goal {
+    let digest = digest_bytes(b"contract");
+    let contract = Contract {
+        id: GOAL.into(),
+        objective: "Every job runs.".into(),
+        owner: Account("@me".into()),
+        deadline: None,
+        workdays: Workdays {
+            zone: "Asia/Shanghai".into(),
+            days: [true; 7],
+            from_minute: 540,
+            to_minute: 1080,
+        },
+        jobs: JobsRule {
+            file: None,
+            depends_on_source: true,
+            high_risk: vec![],
+        },
+        accept: vec![],
+        approval: ApprovalRule {
+            required: true,
+            by: vec![Account("@me".into()), Account("deputy".into())],
+            minutes_each: 3.0,
+            expires_after_ms: None,
+        },
+        soak: None,
+        budgets: Budgets {
+            total: BTreeMap::from([(
+                "tokens".into(),
+                TotalBudget {
+                    limit: 30_000_000.0,
+                },
+            )]),
+            per_day: BTreeMap::from([("warehouse_queries".into(), RenewingBudget { limit: 14 })]),
+            handoff_at_percent: 80,
+        },
+        limits: Limits::default(),
+        spin: SpinRule::default(),
+        heartbeat: HeartbeatRule {
+            every_ms: 900_000,
+            wake_on: vec![],
+        },
+        world: WorldRule {
+            ports: BTreeMap::new(),
+        },
+        digest,
+    };
+    Goal {
+        contract,
+        strategies: vec![Strategy {
+            id: "script".into(),
+            worker: "script".into(),
+            run: vec![],
+            timeout_ms: 1,
+            params: serde_json::Map::new(),
+        }],
+        base_dir: "/".into(),
+        questions: vec![],
+        notes: vec![],
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Options {
     pub colour: ColourWhen,
     /// A bad link: at most two frames a second.
     pub calm: bool,
+    /// Ring the bell (and OSC 9) when something new needs a person.
+    pub notify: bool,
     /// Keys that replace the table's own, by the action's name; [`keymap::Key::parse`] reads them.
     pub keys: Vec<(String, Vec<keymap::Key>)>,
     /// Whether the engine runs in this process.

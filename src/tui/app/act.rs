@@ -8,6 +8,7 @@ use crate::ledger::Act;
 use crate::model::JobState;
 use crate::tui::Leave;
 use crate::tui::keymap::Action;
+use crate::tui::text::{sentence, time};
 
 /// A second Ctrl-C counts for so long.
 const TWICE_MS: u64 = 2_000;
@@ -66,6 +67,10 @@ fn decision_unavailable(model: &Model) -> Option<String> {
     if request.state != "open" {
         return Some(format!("this request is {} already", request.state));
     }
+    if model.row_of(&request.job).is_none() {
+        // Its risk decides which question is asked.
+        return Some("the job of this request is still being read".to_owned());
+    }
     if model.asked_about(&request.approval).is_some() {
         return Some("already decided here; the engine has not answered yet".to_owned());
     }
@@ -117,6 +122,11 @@ pub fn dispatch(model: &mut Model, action: Action) -> Vec<Effect> {
             };
             Vec::new()
         }
+        Action::WouldWake => {
+            let text = would_wake(model);
+            model.say(text, false);
+            Vec::new()
+        }
         Action::Copy => copy(model),
         Action::Mouse => {
             model.mouse = !model.mouse;
@@ -134,6 +144,39 @@ pub fn dispatch(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::Interrupt => interrupt(model),
         _ => Vec::new(),
+    }
+}
+
+/// Whether the wait of the job here would end now, from what the ledger knows.
+fn would_wake(model: &Model) -> String {
+    let shot = &model.snapshot;
+    let now = shot.now();
+    let Some(row) = model.job_here().and_then(|job| model.row_of(&job).cloned()) else {
+        return "there is no job here".to_owned();
+    };
+    let Some(wait) = &row.wait else {
+        return format!("{} does not wait", row.job);
+    };
+    if wait.next_check <= now {
+        return "yes: it is due to be looked at".to_owned();
+    }
+    let looks = format!(
+        "not yet: looked at {}, in {}",
+        time::instant(wait.next_check, now, &shot.zone),
+        time::span(wait.next_check.since(now))
+    );
+    let facts = shot.job.as_ref().filter(|data| data.row.job == row.job);
+    let wakes: Vec<String> = facts
+        .and_then(|data| data.facts.wait.as_ref())
+        .map(|wait| {
+            let of = |wake| sentence::of_wake(wake, now, &shot.zone);
+            wait.wakes.iter().map(of).collect()
+        })
+        .unwrap_or_default();
+    if wakes.is_empty() {
+        looks
+    } else {
+        format!("{looks}; or by {}", wakes.join(", or "))
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod act;
 mod ask;
+mod asked;
 mod go;
 pub mod layout;
 pub mod list;
@@ -13,14 +14,17 @@ pub mod overlay_rows;
 pub mod place;
 pub mod run;
 pub mod snapshot;
+mod threads;
 mod update;
 
+pub use asked::{Answer, Asked, Frozen, Note};
 pub use update::{next_deadline, update};
 
 use crate::ledger::filter::Filter;
 use crate::ledger::read::{ApprovalRow, AttemptRow, JobQuery, JobRow, JobSort};
-use crate::model::{ApprovalId, AttemptNo, DecisionId, Digest, GoalId, JobId};
+use crate::model::{ApprovalId, AttemptNo, Digest, GoalId, JobId};
 use crate::tui::keymap::Keymap;
+use crate::tui::text::Line;
 use layout::{Layout, layout};
 use list::{Ids, ListState};
 use load::Want;
@@ -29,6 +33,7 @@ use overlay::Overlay;
 use place::{Kind, Place, Tab};
 use snapshot::{LogLine, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Decision keys are dead for this long after a request was drawn or changed.
 pub const ARMING_MS: u64 = 750;
@@ -36,54 +41,6 @@ pub const ARMING_MS: u64 = 750;
 const NOTE_MS: u64 = 6_000;
 /// Decisions of this interface that are remembered.
 const MAX_ASKED: usize = 64;
-
-/// Where something asked here stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// Being written, or written and not answered by the engine.
-    Pending,
-    /// Done, with the engine's words.
-    Accepted(String),
-    /// Not done, and why.
-    Refused(String),
-}
-
-/// A decision asked here.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// The interface's own number.
-    pub local: u64,
-    /// Its id once written.
-    pub id: Option<DecisionId>,
-    /// What, for people.
-    pub what: String,
-    /// The request it decides, if it does.
-    pub approval: Option<ApprovalId>,
-    /// Where it stands.
-    pub answer: Answer,
-    /// When it was asked.
-    pub at_ms: u64,
-}
-
-/// A line that goes away by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
-    /// What is said.
-    pub text: String,
-    /// Whether it is about something that did not work.
-    pub bad: bool,
-    /// Until when.
-    pub until_ms: u64,
-}
-
-/// The display is frozen.
-#[derive(Debug, Clone)]
-pub struct Frozen {
-    /// Since when.
-    pub since_ms: u64,
-    /// The newest snapshot, not shown.
-    pub held: Option<Box<Snapshot>>,
-}
 
 /// All of the interface's state.
 #[derive(Debug, Clone)]
@@ -122,6 +79,8 @@ pub struct Model {
     pub tab: Tab,
     /// Attempt shown; the newest when `None`.
     pub attempt: Option<AttemptNo>,
+    /// Lines of a view that is a page of text, made once a message.
+    pub page: Arc<[Line]>,
     /// First line shown of a page of text.
     pub scroll: usize,
     /// What lies on top; the last is the top.
@@ -146,6 +105,12 @@ pub struct Model {
     pub interrupted_ms: Option<u64>,
     /// The closing report of this goal opened by itself once.
     pub closing_shown: BTreeSet<GoalId>,
+    /// Ring when something new needs a person.
+    pub notify: bool,
+    /// What needed a person when it last rang, or at the start.
+    pub heard: Option<BTreeSet<String>>,
+    /// When it last rang.
+    pub rang_ms: Option<u64>,
     /// The times of the last message.
     pub now: Now,
 }
@@ -177,6 +142,7 @@ impl Model {
             details: false,
             tab: Tab::Timeline,
             attempt: None,
+            page: Arc::default(),
             scroll: 0,
             overlays: Vec::new(),
             snapshot: Snapshot::default(),
@@ -189,6 +155,9 @@ impl Model {
             card_drawn: None,
             interrupted_ms: None,
             closing_shown: BTreeSet::new(),
+            notify: false,
+            heard: None,
+            rang_ms: None,
             now: Now::default(),
         }
     }

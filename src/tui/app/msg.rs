@@ -5,6 +5,7 @@ use crate::ledger::Act;
 use crate::model::{DecisionId, GoalId, JobId, TimeMs};
 use crate::tui::Leave;
 use crate::tui::keymap::Key;
+use crate::tui::theme::Theme;
 
 /// The two times that update is given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,6 +74,10 @@ pub enum Effect {
     Mouse(bool),
     /// Draw everything again.
     Repaint,
+    /// Ring, with a line for terminals that show one.
+    Notify(String),
+    /// Another look.
+    Theme(Box<Theme>),
     /// Give the terminal back and stop until continued.
     Suspend,
     /// End the interface.

@@ -8,6 +8,7 @@ use crate::ledger::Act;
 use crate::model::{JobId, SafeText};
 use crate::tui::Leave;
 use crate::tui::keymap::{Action, Entry, Key};
+use crate::tui::theme::Theme;
 use crossterm::event::KeyCode;
 use ratatui_textarea::{CursorMove, TextArea};
 
@@ -386,6 +387,15 @@ fn run_line(model: &mut Model, line: &str, entry: Option<&'static Entry>) -> Vec
     if let Some(name) = line.strip_prefix("job ") {
         model.go(Place::Job(JobId(name.trim().to_owned())));
         return Vec::new();
+    }
+    if let Some(name) = line.strip_prefix("theme ") {
+        return match Theme::built_in(name.trim()) {
+            Ok(theme) => vec![Effect::Theme(Box::new(theme))],
+            Err(why) => {
+                model.say(why, true);
+                Vec::new()
+            }
+        };
     }
     match entry {
         Some(entry) => act::dispatch(model, entry.action),

@@ -1,12 +1,13 @@
 //! The loop: messages in, update, effects out, a frame when something changed.
 
-use super::load::{Loader, Want};
+use super::load::Want;
 use super::msg::{Effect, Msg, Now};
 use super::snapshot::Snapshot;
+use super::threads::{Writer, spawn_reader};
 use super::{Model, next_deadline, update};
-use crate::ledger::{Act, Reader};
-use crate::model::{GoalId, JobId, SafeText, TimeMs};
-use crate::tui::decisions::{Decisions, LedgerDecisions};
+use crate::ledger::Reader;
+use crate::model::{SafeText, TimeMs};
+use crate::tui::decisions::LedgerDecisions;
 use crate::tui::keymap::{Key, Keymap};
 use crate::tui::terminal::input::{self, Input};
 use crate::tui::terminal::screen::Screen;
@@ -21,20 +22,17 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Frames a second at most.
 const FRAMES: f64 = 10.0;
 /// Frames a second at most on a bad link.
 const CALM_FRAMES: f64 = 2.0;
-/// How often the ledger is asked whether it changed.
-const LOOK: Duration = Duration::from_millis(100);
 /// How often an engine in this process is asked whether it ended.
 const ENGINE_LOOK: Duration = Duration::from_secs(1);
 
 /// What wakes the loop.
-enum Wake {
+pub(super) enum Wake {
     Msg(Msg),
     Input(Input),
     Signal(Signal),
@@ -42,7 +40,8 @@ enum Wake {
     Fresh,
 }
 
-type Slot = Arc<Mutex<Option<Result<Box<Snapshot>, String>>>>;
+/// The newest snapshot that the loop has not taken, or why there is none.
+pub(super) type Slot = Arc<Mutex<Option<Result<Box<Snapshot>, String>>>>;
 
 /// Runs the interface until the operator leaves or the terminal is gone.
 ///
@@ -57,11 +56,13 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
         ascii,
         colour,
         calm,
+        notify,
         keys,
         engine,
     } = options;
     let keymap = Keymap::new(read_only).with(&keys).map_err(TuiError::Keys)?;
-    let theme = coloured(theme, colour);
+    let colour = shows_colour(colour);
+    let theme = theme.with_colour(colour);
     // Opened before the terminal is taken, so that an error is an ordinary message.
     let reader = Reader::open(&ledger)?;
     let guard = Guard::enter()?;
@@ -73,13 +74,16 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
     let slot: Slot = Arc::default();
     let (ask, wants) = channel::<Want>();
     let _snapshots = spawn_reader(reader, ledger.clone(), wants, slot.clone(), send.clone())?;
+    let copies = ledger.with_extension("copied.txt");
     let decisions = Writer::start(LedgerDecisions::new(ledger), send)?;
     let engine_here = matches!(engine, EngineHere::InProcess(_));
     let mut model = Model::new(goal, read_only, engine_here);
     model.keymap = keymap;
+    model.notify = notify;
     let mut shell = Shell {
         model,
         theme,
+        colour,
         ascii,
         screen: Screen::new(terminal::tty()?),
         guard,
@@ -90,6 +94,7 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
         ask,
         slot,
         decisions,
+        copies,
         engine,
     };
     let leave = shell.run(&wakes);
@@ -98,21 +103,26 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
     Ok(leave)
 }
 
-fn coloured(theme: Theme, when: ColourWhen) -> Theme {
+fn shows_colour(when: ColourWhen) -> bool {
     let no_color = std::env::var("NO_COLOR").is_ok_and(|value| !value.is_empty());
+    // Terminals that would show colour sequences as nothing, or as rubbish.
+    let plain = std::env::var("TERM").is_ok_and(|term| {
+        term.is_empty() || term == "dumb" || term.starts_with("vt1") || term.starts_with("vt2")
+    });
     let colour = match when {
         ColourWhen::Always => true,
         ColourWhen::Never => false,
-        ColourWhen::Auto => !no_color,
+        ColourWhen::Auto => !no_color && !plain,
     };
     // The library reads NO_COLOR by itself; what was asked for on the command line wins.
     crossterm::style::force_color_output(colour);
-    theme.with_colour(colour)
+    colour
 }
 
 struct Shell {
     model: Model,
     theme: Theme,
+    colour: bool,
     ascii: bool,
     screen: Screen<File>,
     guard: Guard,
@@ -123,6 +133,8 @@ struct Shell {
     ask: Sender<Want>,
     slot: Slot,
     decisions: Writer,
+    /// Where a text goes that is too long for the terminal's clipboard.
+    copies: PathBuf,
     engine: EngineHere,
 }
 
@@ -262,28 +274,19 @@ impl Shell {
                 self.decisions.send(local, goal, job, act);
                 Ok(())
             }
-            Effect::Copy(text) => {
-                let in_tmux = std::env::var_os("TMUX").is_some();
-                match copy::sequence(&text, in_tmux) {
-                    Some(bytes) => {
-                        self.model.say("sent to the terminal", false);
-                        self.screen.raw(&bytes)
-                    }
-                    None => {
-                        self.model.say(
-                            "too long for a terminal's clipboard; use dogwatch show",
-                            true,
-                        );
-                        Ok(())
-                    }
-                }
-            }
+            Effect::Copy(text) => self.copy(&text),
             Effect::Mouse(on) => self.screen.raw(if on {
                 b"\x1b[?1000h\x1b[?1002h\x1b[?1006h".as_slice()
             } else {
                 b"\x1b[?1006l\x1b[?1002l\x1b[?1000l".as_slice()
             }),
             Effect::Repaint => {
+                self.screen.forget();
+                Ok(())
+            }
+            Effect::Notify(text) => self.screen.raw(&copy::notice(&text)),
+            Effect::Theme(theme) => {
+                self.theme = theme.with_colour(self.colour);
                 self.screen.forget();
                 Ok(())
             }
@@ -297,6 +300,24 @@ impl Shell {
             Effect::Leave(leave) => return Some(leave),
         };
         written.is_err().then_some(Leave::TtyLost)
+    }
+
+    /// To the terminal's clipboard; what is too long for that into a file beside the ledger.
+    fn copy(&mut self, text: &str) -> std::io::Result<()> {
+        let in_tmux = std::env::var_os("TMUX").is_some();
+        if let Some(bytes) = copy::sequence(text, in_tmux) {
+            self.model.say("sent to the terminal", false);
+            return self.screen.raw(&bytes);
+        }
+        match std::fs::write(&self.copies, text) {
+            Ok(()) => {
+                let path = self.copies.display();
+                let said = format!("too long for the terminal; saved as {path}");
+                self.model.say(said, false);
+            }
+            Err(error) => self.model.say(format!("could not be saved: {error}"), true),
+        }
+        Ok(())
     }
 
     fn draw_when_due(&mut self) -> Option<Leave> {
@@ -372,122 +393,6 @@ impl Frames {
         let passed = now.duration_since(self.at).as_secs_f64();
         let missing = 1.0 - self.left - passed * self.rate;
         Duration::from_secs_f64((missing / self.rate).clamp(0.001, 1.0))
-    }
-}
-
-/// Takes snapshots when the ledger or what is wanted of it changed.
-fn spawn_reader(
-    reader: Reader,
-    path: PathBuf,
-    wants: Receiver<Want>,
-    slot: Slot,
-    send: Sender<Wake>,
-) -> std::io::Result<JoinHandle<()>> {
-    std::thread::Builder::new()
-        .name("snapshots".to_owned())
-        .spawn(move || read_snapshots(reader, &path, &wants, &slot, &send))
-}
-
-fn read_snapshots(
-    mut reader: Reader,
-    path: &std::path::Path,
-    wants: &Receiver<Want>,
-    slot: &Slot,
-    send: &Sender<Wake>,
-) {
-    let mut loader = Loader::default();
-    let Ok(mut want) = wants.recv() else { return };
-    let mut due = true;
-    let mut version = None;
-    let mut not_before = Instant::now();
-    loop {
-        if !due {
-            match wants.recv_timeout(LOOK) {
-                Ok(next) => {
-                    want = next;
-                    due = true;
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-        }
-        // Only the newest wish counts.
-        for next in wants.try_iter() {
-            want = next;
-            due = true;
-        }
-        let seen = reader.data_version().ok();
-        if !due && (seen == version && seen.is_some() || Instant::now() < not_before) {
-            continue;
-        }
-        let begun = Instant::now();
-        let hurry = due && begun < not_before;
-        let loaded = loader.load(&reader, &want, hurry);
-        due = false;
-        if !hurry {
-            version = seen;
-        }
-        if loaded.is_err() {
-            version = None;
-            if let Ok(again) = Reader::open(path) {
-                reader = again;
-            }
-        }
-        // A ledger that takes long to read is read less often: a fifth of the time at most.
-        if !hurry {
-            not_before = Instant::now() + (begun.elapsed() * 4).max(LOOK);
-        }
-        let fresh = loaded
-            .map(Box::new)
-            .map_err(|error| SafeText::line(&format!("{error}. {}", error.hint())).into_string());
-        let full = slot
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .replace(fresh)
-            .is_some();
-        if !full && send.send(Wake::Fresh).is_err() {
-            return;
-        }
-    }
-}
-
-/// Writes decisions on a thread of its own, since another process may hold the ledger for a while.
-struct Writer {
-    send: Option<Sender<(u64, GoalId, JobId, Act)>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Writer {
-    fn start(
-        mut decisions: impl Decisions + 'static,
-        wakes: Sender<Wake>,
-    ) -> std::io::Result<Self> {
-        let (send, asked) = channel::<(u64, GoalId, JobId, Act)>();
-        let thread = std::thread::Builder::new()
-            .name("decisions".to_owned())
-            .spawn(move || {
-                for (local, goal, job, act) in asked {
-                    let result = decisions.submit(&goal, &job, act);
-                    drop(wakes.send(Wake::Msg(Msg::Submitted { local, result })));
-                }
-            })?;
-        Ok(Self {
-            send: Some(send),
-            thread: Some(thread),
-        })
-    }
-
-    fn send(&self, local: u64, goal: GoalId, job: JobId, act: Act) {
-        if let Some(send) = &self.send {
-            drop(send.send((local, goal, job, act)));
-        }
-    }
-
-    fn finish(&mut self) {
-        drop(self.send.take());
-        if let Some(thread) = self.thread.take() {
-            drop(thread.join());
-        }
     }
 }
 

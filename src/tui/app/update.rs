@@ -7,6 +7,10 @@ use super::{Answer, Model, act, go, overlay_keys};
 use crate::tui::Leave;
 use crate::tui::keymap::Key;
 use crate::tui::view;
+use std::collections::BTreeSet;
+
+/// Rings are at least so far apart.
+const RING_EVERY_MS: u64 = 30_000;
 
 /// Changes the model by one message and says what is to be done outside.
 pub fn update(model: &mut Model, now: Now, msg: Msg) -> Vec<Effect> {
@@ -36,10 +40,7 @@ pub fn update(model: &mut Model, now: Now, msg: Msg) -> Vec<Effect> {
             model.size = (width, height);
             Vec::new()
         }
-        Msg::Snapshot(shot) => {
-            on_snapshot(model, shot);
-            Vec::new()
-        }
+        Msg::Snapshot(shot) => on_snapshot(model, shot),
         Msg::LoadFailed(why) => {
             model.load_error = Some(why);
             Vec::new()
@@ -82,9 +83,18 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
     }
 }
 
-fn on_snapshot(model: &mut Model, shot: Box<Snapshot>) {
+fn on_snapshot(model: &mut Model, shot: Box<Snapshot>) -> Vec<Effect> {
     model.load_error = None;
+    if model.goal.is_none() {
+        // From here on it is this goal, also when it ends and others begin.
+        model.goal = shot.goal.as_ref().map(|goal| goal.goal.clone());
+    }
     learn_answers(model, &shot);
+    let effects = notify(model, &shot);
+    if let Some(goal) = shot.goal.as_ref().filter(|goal| goal.ended.is_none()) {
+        // A goal that goes on again ends again.
+        model.closing_shown.remove(&goal.goal);
+    }
     if let Some(goal) = shot.goal.as_ref().filter(|goal| goal.ended.is_some())
         && model.closing_shown.insert(goal.goal.clone())
         && model.overlays.is_empty()
@@ -103,6 +113,38 @@ fn on_snapshot(model: &mut Model, shot: Box<Snapshot>) {
         Some(frozen) if !elsewhere => frozen.held = Some(shot),
         _ => model.snapshot = *shot,
     }
+    effects
+}
+
+/// Rings for what needs a person and did not before: once an item, seldom enough to be heard.
+fn notify(model: &mut Model, shot: &Snapshot) -> Vec<Effect> {
+    let needs: BTreeSet<String> = shot
+        .needs
+        .iter()
+        .map(|need| format!("{:?}", need.what))
+        .collect();
+    let Some(heard) = model.heard.as_mut() else {
+        // What was there at the start is on the screen.
+        model.heard = Some(needs);
+        return Vec::new();
+    };
+    heard.retain(|need| needs.contains(need));
+    let new = needs.iter().filter(|need| !heard.contains(*need)).count();
+    let soon = model
+        .rang_ms
+        .is_some_and(|at| model.now.ms.saturating_sub(at) < RING_EVERY_MS);
+    if !model.notify || new == 0 || soon {
+        return Vec::new();
+    }
+    *heard = needs;
+    model.rang_ms = Some(model.now.ms);
+    let goal = shot.goal.as_ref().map_or("", |goal| goal.goal.as_str());
+    let things = if new == 1 {
+        "thing needs"
+    } else {
+        "things need"
+    };
+    vec![Effect::Notify(format!("{goal}: {new} more {things} you"))]
 }
 
 fn learn_answers(model: &mut Model, shot: &Snapshot) {
@@ -154,8 +196,11 @@ fn settle(model: &mut Model) {
         list.settle(&model.ids(), height);
         model.lists.insert(kind, list);
     } else if let Some(parts) = model.layout() {
-        let lines = view::page(model, parts.body.width).len();
-        let most = lines.saturating_sub(usize::from(parts.body.height));
+        model.page = view::page(model, parts.body.width).into();
+        let most = model
+            .page
+            .len()
+            .saturating_sub(usize::from(parts.body.height));
         model.scroll = model.scroll.min(most);
     }
 }

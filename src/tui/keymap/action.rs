@@ -57,6 +57,8 @@ pub enum Action {
     HandOver,
     /// The ledger's entries of this job.
     JobLog,
+    /// Would the wait under the cursor end now?
+    WouldWake,
     /// Filter live: words AND, !x excludes; for jobs also state: wait: clause: tries:>1 is:paused.
     Filter,
     /// Sort by the next column.

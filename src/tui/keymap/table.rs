@@ -194,6 +194,14 @@ pub const ACTIONS: &[Entry] = &[
         ]),
     ),
     row(
+        Action::WouldWake,
+        &[Key::char('w')],
+        "would-it-wake",
+        "",
+        "Whether the job's wait would end now, and what would end it.",
+        Scope::In(&[Kind::Jobs, Kind::Job, Kind::Waits]),
+    ),
+    row(
         Action::Filter,
         &[Key::char('/')],
         "filter",

@@ -37,7 +37,10 @@ impl Guard {
     /// # Errors
     /// When there is no terminal or its modes cannot be set.
     pub fn enter() -> io::Result<Self> {
-        enter_modes()?;
+        if let Err(error) = enter_modes() {
+            undo();
+            return Err(error);
+        }
         install_hook(std::thread::current().id());
         Ok(Self { hook: true })
     }

@@ -7,6 +7,7 @@ pub mod time;
 
 use crate::model::SafeText;
 use crate::tui::theme::Role;
+use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -230,6 +231,24 @@ pub fn ascii_of(c: char) -> &'static str {
         '“' | '”' => "\"",
         _ => "?",
     }
+}
+
+/// Characters that one place on the screen may hold at most: a letter and its marks.
+const MAX_MARKS: usize = 8;
+
+/// The text with piles of combining marks cut down; what one place holds is sent with every frame.
+pub fn tame(text: &str) -> Cow<'_, str> {
+    let piled = !text.is_ascii()
+        && text
+            .graphemes(true)
+            .any(|grapheme| grapheme.chars().count() > MAX_MARKS);
+    if !piled {
+        return Cow::Borrowed(text);
+    }
+    let tamed = text
+        .graphemes(true)
+        .flat_map(|grapheme| grapheme.chars().take(MAX_MARKS));
+    Cow::Owned(tamed.collect())
 }
 
 /// The text with every character outside ASCII replaced.

@@ -21,6 +21,7 @@ fn of_event(event: &Event, at: TimeMs, zone: &TimeZone) -> (String, Role) {
     of_goal(event)
         .or_else(|| of_attempt(event, at, zone))
         .or_else(|| of_operation(event, at, zone))
+        .or_else(|| of_run(event, at, zone))
         .or_else(|| of_check(event, at, zone))
         .or_else(|| of_people(event, at, zone))
         .unwrap_or_else(|| ("something happened".to_owned(), Role::Dim))
@@ -195,6 +196,12 @@ fn of_operation(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, R
                 Role::Warn,
             )
         }
+        _ => return None,
+    })
+}
+
+fn of_run(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)> {
+    Some(match event {
         Event::RunSucceeded { .. } => ("staging run ended well".to_owned(), Role::Good),
         Event::RunFailed {
             class,
@@ -321,7 +328,10 @@ pub fn of_act(act: &Act) -> String {
 
 /// What would end a wait.
 pub fn of_wake(wake: &Wake, now: TimeMs, zone: &TimeZone) -> String {
-    let instant = |at: TimeMs| super::time::instant(at, now, zone);
+    let instant = |at: TimeMs| {
+        let due = if at <= now { " (due)" } else { "" };
+        format!("{}{due}", super::time::instant(at, now, zone))
+    };
     match wake {
         Wake::At { at } => format!("the clock reaching {}", instant(*at)),
         Wake::Approval => "a decision on the request".to_owned(),

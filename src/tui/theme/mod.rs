@@ -4,6 +4,7 @@
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 macro_rules! roles {
     ($($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)?) => {
@@ -140,6 +141,25 @@ impl Theme {
                     .join(", ")
             )),
         }
+    }
+
+    /// A built-in theme, or `NAME.toml` in a directory.
+    ///
+    /// # Errors
+    /// When there is neither, or the file is wrong; the caller shows why and uses the default.
+    pub fn find(name: &str, dir: Option<&Path>) -> Result<Self, String> {
+        let known = Self::built_in(name);
+        let plain_name = !name.contains(['/', '\\']) && !name.starts_with('.');
+        let Some(file) = dir
+            .filter(|_| known.is_err() && plain_name)
+            .map(|dir| dir.join(format!("{name}.toml")))
+            .filter(|file| file.exists())
+        else {
+            return known;
+        };
+        let text = std::fs::read_to_string(&file)
+            .map_err(|error| format!("{}: {error}", file.display()))?;
+        Self::parse(&text).map_err(|why| format!("{}: {why}", file.display()))
     }
 
     /// A theme without any look: what remains when even the default cannot be read.

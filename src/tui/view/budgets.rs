@@ -43,7 +43,7 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
                 line.push(format!(", {} reserved", day.reserved), Role::Dim);
             }
             if limit.is_some_and(|limit| used >= limit) {
-                line.push(", used up: work that needs it waits", Role::Bad);
+                line.push(", used up", Role::Bad);
             }
             lines.push(line);
         }
@@ -57,7 +57,10 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
     {
         lines.push(Line::strong("Totals named in the contract"));
         for (name, budget) in &budgets.total {
-            lines.push(Line::text(format!("  {name}: limit {}", budget.limit)));
+            lines.push(Line::text(format!(
+                "  {name}: limit {}",
+                amount(budget.limit)
+            )));
         }
         lines.extend(paragraph(
             "Spending of totals is not recorded yet; only renewing budgets are metered.",
@@ -73,4 +76,13 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
         ));
     }
     lines
+}
+
+/// A limit as it is written: whole numbers with separators.
+fn amount(limit: f64) -> String {
+    if limit.fract() == 0.0 && (0.0..1e15).contains(&limit) {
+        super::log::thousands(limit as u64)
+    } else {
+        limit.to_string()
+    }
 }

@@ -5,6 +5,7 @@ use crate::tui::app::Model;
 use crate::tui::app::snapshot::Closing;
 use crate::tui::text::{Line, labelled, paragraph, state};
 use crate::tui::theme::Role;
+use std::collections::BTreeMap;
 
 /// The report's lines.
 pub fn lines(model: &Model, closing: &Closing, width: usize) -> Vec<Line> {
@@ -30,17 +31,6 @@ pub fn lines(model: &Model, closing: &Closing, width: usize) -> Vec<Line> {
         }
     }
     lines.push(Line::new());
-    let counts = |map: &std::collections::BTreeMap<String, u64>| {
-        let all: Vec<String> = map
-            .iter()
-            .map(|(word, count)| format!("{count} {word}"))
-            .collect();
-        if all.is_empty() {
-            "none".to_owned()
-        } else {
-            all.join(", ")
-        }
-    };
     lines.extend(labelled(
         "requests",
         &counts(&closing.approvals),
@@ -77,6 +67,18 @@ pub fn lines(model: &Model, closing: &Closing, width: usize) -> Vec<Line> {
         width,
     );
     lines
+}
+
+fn counts(map: &BTreeMap<String, u64>) -> String {
+    let all: Vec<String> = map
+        .iter()
+        .map(|(word, count)| format!("{count} {word}"))
+        .collect();
+    if all.is_empty() {
+        "none".to_owned()
+    } else {
+        all.join(", ")
+    }
 }
 
 fn list(lines: &mut Vec<Line>, title: &str, jobs: &[(JobId, String)], role: Role, width: usize) {

@@ -10,6 +10,8 @@ use crate::tui::widget::{Painter, centred};
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget as _;
 
+/// Rows that say what a text is for, with its targets by name.
+const HINT_ROWS: usize = 4;
 /// Targets listed by name at most; the rest is counted.
 const NAMES: usize = 10;
 
@@ -201,8 +203,19 @@ fn text_area(
     if inner.height == 0 {
         return;
     }
-    painter.line(inner.x, inner.y, inner.width, &Line::dim(hint));
-    let rows = inner.height.saturating_sub(2);
+    let hint = if ask.items.len() > 1 {
+        let names: Vec<&str> = ask.items.iter().map(|(job, _)| job.as_str()).collect();
+        format!("{}: {hint}", names.join(", "))
+    } else {
+        hint.to_owned()
+    };
+    let said: Vec<Line> = paragraph(&hint, Role::Dim, usize::from(inner.width))
+        .into_iter()
+        .take(HINT_ROWS)
+        .collect();
+    painter.lines(inner, &said);
+    let above = (said.len() as u16).min(inner.height.saturating_sub(2));
+    let rows = inner.height.saturating_sub(above + 1);
     if rows > 0 {
         let mut shown = area.clone();
         shown.set_cursor_line_style(ratatui::style::Style::new());
@@ -215,7 +228,7 @@ fn text_area(
         };
         shown.set_cursor_style(cursor);
         (&shown).render(
-            Rect::new(inner.x, inner.y + 1, inner.width, rows),
+            Rect::new(inner.x, inner.y + above, inner.width, rows),
             painter.buffer(),
         );
     }

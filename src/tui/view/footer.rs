@@ -1,7 +1,7 @@
 //! The last two rows: what was just said or asked, and the keys of this view.
 
 use super::header;
-use crate::ledger::filter::Filter;
+use crate::ledger::filter::{FILTER_KEYS, Filter};
 use crate::model::JobId;
 use crate::tui::app::act::{last_asked, unavailable};
 use crate::tui::app::overlay::Overlay;
@@ -30,12 +30,26 @@ pub fn draw(
         {
             line.push(format!("   {why}"), Role::Bad);
         }
+        if text.is_empty() {
+            line.push(hint(*kind), Role::Dim);
+        }
         painter.line(status.x, status.y, status.width, &line);
         let at = (1 + text::width(text) as u16).min(status.width.saturating_sub(1));
         return Some((status.x + at, status.y));
     }
     painter.line(status.x, status.y, status.width, &said(model));
     None
+}
+
+/// What can be typed, before anything is.
+fn hint(kind: Kind) -> String {
+    let words = " words, !word";
+    if kind == Kind::Jobs {
+        let keys: Vec<String> = FILTER_KEYS.iter().map(|key| format!("{key}:")).collect();
+        format!("{words}, {} as in tries:>1", keys.join(" "))
+    } else {
+        words.to_owned()
+    }
 }
 
 fn said(model: &Model) -> Line {

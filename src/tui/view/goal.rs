@@ -64,7 +64,13 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
         add("plan", &steps.join(" → "), Role::Text);
     }
     lines.push(Line::new());
-    match &shot.contract_text {
+    file(shot.contract_text.as_deref(), &mut lines);
+    lines
+}
+
+/// The goal file's text.
+fn file(text: Option<&str>, lines: &mut Vec<Line>) {
+    match text {
         Some(text) => {
             lines.push(Line::strong("Goal file as adopted"));
             let safe = SafeText::block(text);
@@ -81,5 +87,4 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
         }
         None => lines.push(Line::dim("the ledger does not hold the goal file's text")),
     }
-    lines
 }

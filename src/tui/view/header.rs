@@ -14,9 +14,14 @@ const MISSED: i64 = 3;
 /// Beats are written at least this seldom in real time, whatever the engine says.
 const LEAST_BEAT_MS: i64 = 500;
 
+/// Columns from which a clock that is not the machine's is shown.
+const CLOCK_FROM: u16 = 70;
+/// Clocks this close are the same.
+const SAME_CLOCK_MS: i64 = 60_000;
+
 /// Draws the header and the names of the views.
 pub fn draw(model: &Model, painter: &mut Painter<'_>, area: Rect, tabs: Rect) {
-    let right = banners(model);
+    let right = banners(model, area.width);
     let wide = (right.width() as u16).min(area.width);
     let room = area.width.saturating_sub(wide + 1);
     painter.line(area.x, area.y, room, &who(model));
@@ -68,7 +73,7 @@ fn who(model: &Model) -> Line {
     line
 }
 
-fn banners(model: &Model) -> Line {
+fn banners(model: &Model, width: u16) -> Line {
     let mut line = Line::new();
     if model.read_only {
         line.push(" READ-ONLY ", Role::Banner);
@@ -86,9 +91,25 @@ fn banners(model: &Model) -> Line {
         line.push(" LEDGER UNREADABLE ", Role::Banner);
         line.push(" ", Role::Text);
     }
+    if width >= CLOCK_FROM
+        && let Some(clock) = practice_clock(model)
+    {
+        line.push(format!("clock {clock}  "), Role::Dim);
+    }
     let (text, role) = beat(model);
     line.push(text, role);
     line
+}
+
+/// The engine's time, when it is not the machine's: all times shown are of that clock.
+fn practice_clock(model: &Model) -> Option<String> {
+    let engine = model.snapshot.overview.engine.as_ref()?;
+    let apart = engine.beat_at.since(engine.engine_at).abs();
+    (apart >= SAME_CLOCK_MS).then(|| {
+        let stamp = time::stamp(model.snapshot.now(), &model.snapshot.zone);
+        // To the minute: it is no stop-watch.
+        text::cut(&stamp, stamp.len().saturating_sub(3)).to_owned()
+    })
 }
 
 /// Whether the engine lives, and how old its last sign is when it does not seem to.

@@ -119,7 +119,7 @@ fn page_note(model: &Model) -> String {
     let Some(parts) = model.layout() else {
         return String::new();
     };
-    let lines = page(model, parts.body.width).len();
+    let lines = model.page.len();
     let rows = usize::from(parts.body.height);
     if lines <= rows {
         return String::new();
@@ -148,9 +148,8 @@ fn draw_page(model: &Model, painter: &mut Painter<'_>, area: Rect) {
         area.width.saturating_sub(2),
         area.height,
     );
-    let lines = page(model, area.width);
-    let shown: Vec<Line> = lines.into_iter().skip(model.scroll).collect();
-    painter.lines(inner, &shown);
+    let shown = model.page.get(model.scroll..).unwrap_or(&[]);
+    painter.lines(inner, shown);
 }
 
 /// An empty view says so, and why that may be.

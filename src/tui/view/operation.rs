@@ -2,6 +2,7 @@
 
 use crate::model::OperationId;
 use crate::tui::app::Model;
+use crate::tui::text::state::Standing;
 use crate::tui::text::{self, Line, labelled, paragraph, sentence, state, time};
 use crate::tui::theme::Role;
 
@@ -74,12 +75,16 @@ pub fn lines(model: &Model, id: &OperationId, width: usize) -> Vec<Line> {
         ));
     }
     lines.push(Line::new());
-    let advice = if matches!(standing.word, "applied" | "refused") {
+    lines.extend(paragraph(advice(&standing), Role::Dim, width));
+    lines
+}
+
+/// What a person can do about it.
+fn advice(standing: &Standing) -> &'static str {
+    if matches!(standing.word, "applied" | "refused") {
         "Settled. Nothing is left to do here."
     } else {
         "It may have happened. Not found is not proof of absence: look in the target by the id above \
          before ruling. r asks the engine to look again now; V records your ruling, with your name."
-    };
-    lines.extend(paragraph(advice, Role::Dim, width));
-    lines
+    }
 }

@@ -3,7 +3,7 @@
 use crate::tui::app::ARMING_MS;
 use crate::tui::app::msg::Msg;
 use crate::tui::app::place::Kind;
-use crate::tui::fixture::{World, text_of};
+use crate::tui::fixture::{World, contract, text_of};
 use crate::tui::terminal::screen::Screen;
 use crate::tui::text::width;
 use crate::tui::theme::{BUILT_IN, Theme};
@@ -61,14 +61,11 @@ fn every_screen(test: impl Fn(&str, &World)) {
 #[test]
 fn every_view_at_the_fixed_sizes() {
     for (name, keys) in SCREENS {
+        let mut world = at(keys, (80, 24));
         let mut all = String::new();
-        for size in SIZES {
-            all.push_str(&format!(
-                "{}×{}\n{}\n",
-                size.0,
-                size.1,
-                at(keys, *size).screen()
-            ));
+        for (width, height) in SIZES {
+            world.resize(*width, *height);
+            all.push_str(&format!("{width}×{height}\n{}\n", world.screen()));
         }
         insta::assert_snapshot!(*name, all);
     }
@@ -92,16 +89,26 @@ fn in_ascii_every_cell_is_ascii() {
 /// Requirement 11.
 #[test]
 fn without_colour_no_cell_has_one_and_the_selection_is_reverse_and_pointed_at() {
-    for (name, _) in BUILT_IN {
-        let theme = Theme::built_in(name).unwrap().with_colour(false);
-        every_screen(|screen, world| {
-            for cell in &world.buffer(&theme, false).content {
+    let themes: Vec<Theme> = BUILT_IN
+        .iter()
+        .map(|(name, _)| Theme::built_in(name).unwrap().with_colour(false))
+        .collect();
+    every_screen(|screen, world| {
+        for theme in &themes {
+            for cell in &world.buffer(theme, false).content {
                 let plain = ratatui::style::Color::Reset;
-                assert_eq!((cell.fg, cell.bg), (plain, plain), "{name} {screen}");
+                assert_eq!(
+                    (cell.fg, cell.bg),
+                    (plain, plain),
+                    "{} {screen}",
+                    theme.name
+                );
             }
-        });
-        let world = at(&["1j"], (80, 24));
-        let buffer = world.buffer(&theme, false);
+        }
+    });
+    let world = at(&["1j"], (80, 24));
+    for theme in &themes {
+        let buffer = world.buffer(theme, false);
         let row = (0..24).find(|y| buffer[(0, *y)].symbol() == "›").unwrap();
         for x in 0..80 {
             assert!(buffer[(x, row)].modifier.contains(Modifier::REVERSED));
@@ -233,5 +240,80 @@ fn the_footer_and_help_show_the_table_s_own_keys() {
     for entry in world.model.keymap.entries(Kind::Jobs).take(20) {
         let start: String = entry.help.chars().take(20).collect();
         assert!(text.contains(&start), "{start}\n{text}");
+    }
+}
+
+/// What is only known when the contract can be read: limits, approvers, names of strategies.
+#[test]
+fn a_readable_contract_gives_limits_approvers_and_strategies() {
+    let mut world = at(&["5"], (80, 24));
+    world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
+    world.wait(1);
+    insta::assert_snapshot!("budgets_with_contract", world.screen());
+    let mut world = at(&[".", "GG"], (80, 40));
+    world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
+    world.keys_without_loading("ggg");
+    let text = world.screen();
+    assert!(text.contains("decided by etl-owner, deputy"), "{text}");
+    let mut world = at(&["1"], (120, 40));
+    world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
+    assert!(world.screen().contains("script"), "{}", world.screen());
+}
+
+const HOSTILE: &[&str] = &[
+    "\x1b]0;PWNED\x07visible",
+    "\x1b]52;c;UFdORUQ=\x07",
+    "\x1b]8;;http://evil\x1b\\click\x1b]8;;\x1b\\",
+    "\x1b[2J\x1b[HFAKE SCREEN",
+    "\x1b[?1049l\x1bcshell$ ",
+    "\x1bP+q544e\x1b\\\x05",
+    "\u{9b}31m\u{9d}0;T\u{9c}",
+    "delete\rkeep\x08\x08",
+    "approve \u{202e}lla\u{202c} \u{2066}x\u{2069}",
+    "job\u{200b}\u{2060}\u{feff}\u{ad}",
+    "hi\u{e0069}\u{e006e}",
+    "a\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}",
+];
+
+/// Every control sequence in `bytes`, by its kind; text is left out.
+fn controls(bytes: &[u8]) -> std::collections::BTreeSet<String> {
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    let mut kinds = std::collections::BTreeSet::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\x1b' {
+            let kind = chars.next().unwrap();
+            let end = chars.by_ref().find(|c| c.is_ascii_alphabetic());
+            kinds.insert(format!("ESC {kind} {}", end.unwrap()));
+        } else if c.is_control() {
+            kinds.insert(format!("{:04x}", c as u32));
+        }
+    }
+    kinds
+}
+
+/// Requirement 14, at the bytes: nothing that came from outside reaches the terminal as a command.
+#[test]
+fn hostile_text_never_becomes_a_control_sequence() {
+    let theme = Theme::built_in("default").unwrap();
+    for text in HOSTILE {
+        let mut world = World::filled();
+        world.hostile(text);
+        for keys in [
+            "1G", "\n", "\t", "\t", "\t", "\t", "8", "4", "5", "R", "\x1b6R",
+        ] {
+            world.keys(keys);
+            let mut sent = Vec::new();
+            let mut screen = Screen::new(&mut sent);
+            screen.present(world.buffer(&theme, false), None).unwrap();
+            let kinds = controls(&sent);
+            let ours = ["ESC [ H", "ESC [ J", "ESC [ h", "ESC [ l", "ESC [ m"];
+            let foreign: Vec<_> = kinds
+                .iter()
+                .filter(|kind| !ours.contains(&kind.as_str()))
+                .collect();
+            assert!(foreign.is_empty(), "{text:?} in {keys:?}: {foreign:?}");
+            assert!(sent.len() < 12_000, "{}", sent.len());
+        }
     }
 }

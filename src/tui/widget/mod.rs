@@ -66,7 +66,7 @@ impl<'a> Painter<'a> {
             let shown = if self.ascii {
                 text::to_ascii(span.text.as_str())
             } else {
-                span.text.as_str().to_owned()
+                text::tame(span.text.as_str()).into_owned()
             };
             let wide = text::width(&shown);
             let style = self.theme.style(span.role);
