@@ -30,10 +30,14 @@ pub struct Screen {
     /// For a bad link: at most two frames a second.
     #[arg(long)]
     calm: bool,
+    /// Ring the terminal's bell and post a notice when something new needs a person.
+    #[arg(long)]
+    notify: bool,
     /// `auto`, `always` or `never`; NO_COLOR is obeyed by `auto`.
     #[arg(long, default_value = "auto", value_parser = ["auto", "always", "never"])]
     color: String,
-    /// A theme's name: default, light, dark, solarized, high-contrast, mono.
+    /// A theme: default, light, dark, solarized, high-contrast, mono, or NAME.toml in the
+    /// configuration directory's themes/.
     #[arg(long, default_value = "default")]
     theme: String,
 }
@@ -44,6 +48,7 @@ impl Default for Screen {
             read_only: false,
             ascii: false,
             calm: false,
+            notify: false,
             color: "auto".to_owned(),
             theme: "default".to_owned(),
         }
@@ -59,7 +64,7 @@ impl Screen {
     ) -> Result<Options, CliError> {
         let theme = Theme::built_in(&self.theme)
             .map_err(|why| CliError::new(why, "Nothing was started."))?;
-        Ok(Options {
+        Options {
             ledger: ledger.to_path_buf(),
             goal,
             read_only: self.read_only,
@@ -71,10 +76,16 @@ impl Screen {
                 _ => ColourWhen::Auto,
             },
             calm: self.calm,
+            notify: self.notify,
             keys: Vec::new(),
             engine,
-        })
+        }
     }
+}
+
+/// Where this account keeps themes of its own.
+fn theme_dir() -> Option<PathBuf> {
+    directories::ProjectDirs::from("", "", "dogwatch").map(|dirs| dirs.config_dir().join("themes"))
 }
 
 /// Arguments.
@@ -99,7 +110,7 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
         None => None,
     };
     drop(reader);
-    tui::run(args.screen.options(&path, goal, EngineHere::None)?)?;
+    tui::run(args.screen.options(&path, goal, EngineHere::None))?;
     Ok(ExitCode::Done)
 }
 
@@ -138,7 +149,7 @@ pub fn with_engine(what: &Launch<'_>, screen: &Screen) -> Result<ExitCode, CliEr
         Some(what.goal.clone()),
         EngineHere::InProcess(Box::new(handle)),
     );
-    let left = options.and_then(|options| tui::run(options).map_err(CliError::from));
+    let left = tui::run(options).map_err(CliError::from);
     let goes_on = matches!(left, Ok(Leave::Detach | Leave::TtyLost));
     match &left {
         Ok(Leave::Detach) => stop.at_safe_point("detached; work goes on without a terminal"),
