@@ -56,12 +56,7 @@ impl Default for Screen {
 }
 
 impl Screen {
-    fn options(
-        &self,
-        ledger: &Path,
-        goal: Option<GoalId>,
-        engine: EngineHere,
-    ) -> Result<Options, CliError> {
+    fn options(&self, ledger: &Path, goal: Option<GoalId>, engine: EngineHere) -> Options {
         let theme = Theme::built_in(&self.theme)
             .map_err(|why| CliError::new(why, "Nothing was started."))?;
         Options {
