@@ -57,8 +57,13 @@ impl Default for Screen {
 
 impl Screen {
     fn options(&self, ledger: &Path, goal: Option<GoalId>, engine: EngineHere) -> Options {
-        let theme = Theme::built_in(&self.theme)
-            .map_err(|why| CliError::new(why, "Nothing was started."))?;
+        let theme = Theme::find(&self.theme, theme_dir().as_deref()).unwrap_or_else(|why| {
+            eprintln!(
+                "{}",
+                CliError::new(why, "The default theme is used.").render()
+            );
+            Theme::built_in("default").unwrap_or_else(|_| Theme::plain())
+        });
         Options {
             ledger: ledger.to_path_buf(),
             goal,
