@@ -54,6 +54,7 @@ pub struct Ledger {
     facts: FactsCache,
     /// Set when a commit failed: what is in memory may not be what is on disk.
     broken: bool,
+    commits: u64,
 }
 
 impl Ledger {
@@ -125,7 +126,13 @@ impl Ledger {
             lock: None,
             facts: BTreeMap::new(),
             broken: false,
+            commits: 0,
         })
+    }
+
+    /// Commits by this handle since it was opened: one flush of the write-ahead log each.
+    pub fn commits(&self) -> u64 {
+        self.commits
     }
 
     /// The file.
@@ -159,7 +166,10 @@ impl Ledger {
         }
         let written = self.write(batch);
         match written {
-            Ok(seqs) => Ok(seqs),
+            Ok(seqs) => {
+                self.commits += 1;
+                Ok(seqs)
+            }
             Err(error) => {
                 self.broken = true;
                 self.facts.clear();
