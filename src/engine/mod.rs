@@ -15,6 +15,7 @@ pub mod operation;
 mod plan;
 pub mod quota;
 pub mod report;
+pub(crate) mod rig;
 pub mod run;
 mod settle;
 pub mod surroundings;

@@ -3,7 +3,8 @@
 use super::approval::{approval_id, bundle};
 use super::call::Reply;
 use super::decide::Waiting;
-use super::operation::{back_off_ms, event_of_effect, event_of_look_up};
+use super::operation::{back_off_ms, event_of_effect, event_of_look_up, proof};
+use super::rig::Sabotage;
 use super::run::{Engine, EngineError, Errand};
 use super::surroundings::ClauseView;
 use crate::check::Evidence;
@@ -126,7 +127,22 @@ impl Engine {
         let Some(own) = facts.operations.get(operation) else {
             return Ok(());
         };
-        let event = event_of_look_up(own, lookup, &self.context.world.target.info(), self.now);
+        let mut info = self.context.world.target.info();
+        let absent = *lookup == Lookup::Absent && proof(&info, own.action).is_none();
+        if self.rig.fires(Sabotage::ResendWithoutProof, absent) {
+            info.one_effect_per_id
+                .insert(own.action.word().to_owned(), true);
+        }
+        let event = if self.rig.fires(Sabotage::AbsentIsRefused, absent) {
+            let refused = Effect::Refused {
+                why: "not found".to_owned(),
+                class: FailureClass::Environment,
+                retry_after_ms: None,
+            };
+            event_of_effect(operation, &own.config, &refused, 0, self.now)
+        } else {
+            event_of_look_up(own, lookup, &info, self.now)
+        };
         let again = matches!(event, Event::OpSentAgain { .. });
         self.emit(id, shorten(event))?;
         if again {

@@ -1,3 +1,4 @@
 //! Measures of the mechanism itself.
 
 pub mod noop;
+pub mod sim;

@@ -916,6 +916,16 @@ impl<'a> View<'a> {
         .map(Option::flatten)
     }
 
+    /// The latest time that an engine wrote down. Decisions carry other processes' clocks and do not count.
+    pub fn last_engine_time(&self) -> Answer<Option<TimeMs>> {
+        self.one(
+            "SELECT max(at_ms) FROM events WHERE kind <> 'decision.submitted'",
+            [],
+            |row| Ok(row.get::<_, Option<i64>>(0)?.map(TimeMs)),
+        )
+        .map(Option::flatten)
+    }
+
     /// The last entry that an engine wrote about itself: whether it had said goodbye.
     pub fn stopped_cleanly(&self) -> Answer<bool> {
         let last = self.one(
