@@ -658,6 +658,7 @@ impl JobFacts {
                     expires_at: *expires_at,
                     decided: String::new(),
                 });
+                self.requests += 1;
                 self.last_progress = entry.at;
             }
             Event::ApprovalDecided {

@@ -91,8 +91,17 @@ pub fn simulate(
     folder: &Path,
 ) -> Result<Outcome, EngineError> {
     let mut run = Run::new(scenario, options, folder)?;
-    if run.lives()? {
-        run.end()?;
+    let ran = run.lives().and_then(|goes_on| match goes_on {
+        true => run.end(),
+        false => Ok(()),
+    });
+    if let Err(error) = ran {
+        // Nothing in a scenario is an excuse for an engine that ends with an error.
+        run.oracle.found.push(Violation {
+            rule: "the engine goes on",
+            what: error.to_string(),
+            seq: run.oracle.seq(),
+        });
     }
     run.finish()
 }
