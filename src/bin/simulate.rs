@@ -69,8 +69,8 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
             ..Options::default()
         };
         let scenario = Scenario::of_seed(seed, shape);
-        let outcome =
-            simulate(&scenario, options, folder.path()).map_err(|error| format!("seed {seed}: {error}"))?;
+        let outcome = simulate(&scenario, options, folder.path())
+            .map_err(|error| format!("seed {seed}: {error}"))?;
         for (name, count) in outcome.counts {
             *counts.entry(name).or_default() += count;
         }
@@ -94,7 +94,11 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     for (name, count) in counts {
         println!("{count:>12} {name}");
     }
-    let word = if sound { "no rule broken" } else { "RULES BROKEN" };
+    let word = if sound {
+        "no rule broken"
+    } else {
+        "RULES BROKEN"
+    };
     println!(
         "{} seeds in {seconds:.1} s, {:.1} a second: {word}",
         arguments.seeds,
@@ -142,7 +146,11 @@ fn explain(
     folder: &Path,
 ) -> Result<(), String> {
     let small = shrink(scenario, first.rule, options, folder, SHRINK_BUDGET);
-    println!("shrunk in {} runs to {}", small.runs, small.scenario.summary());
+    println!(
+        "shrunk in {} runs to {}",
+        small.runs,
+        small.scenario.summary()
+    );
     println!("{:#?}", small.scenario);
     let options = Options {
         trace: true,

@@ -6,6 +6,7 @@
 pub mod adopt;
 pub mod approval;
 pub mod call;
+mod cycles;
 pub mod decide;
 pub mod decisions;
 pub mod executor;

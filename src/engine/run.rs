@@ -605,7 +605,9 @@ impl Engine {
     /// Ends the engine as a kill would, where the laboratory says so.
     fn cut(&mut self, point: Point) -> Result<(), EngineError> {
         if self.rig.dies_at(point) {
-            return Err(EngineError::Setup(format!("killed by the laboratory: {point:?}")));
+            return Err(EngineError::Setup(format!(
+                "killed by the laboratory: {point:?}"
+            )));
         }
         Ok(())
     }

@@ -9,7 +9,9 @@ use super::run::{Engine, EngineError, Errand};
 use super::surroundings::ClauseView;
 use crate::check::Evidence;
 use crate::ledger::event::Event;
-use crate::model::{Digest, FailureClass, JobId, JobState, OperationId, WaitKind, Wake};
+use crate::model::{
+    Digest, FailureClass, JobId, JobState, OperationId, OperationState, WaitKind, Wake,
+};
 use crate::worker::{PrepareFailure, PrepareReply};
 use crate::world::ports::{Effect, Lookup, PortError, RunState, Upstream};
 
@@ -127,6 +129,14 @@ impl Engine {
         let Some(own) = facts.operations.get(operation) else {
             return Ok(());
         };
+        // A person may have ruled while the look-up was under way. What the environment shows corrects a
+        // "did not happen"; not being found takes nothing back.
+        let settled = matches!(own.state, OperationState::Applied | OperationState::Refused);
+        let corrects = own.state == OperationState::Refused
+            && matches!(lookup, Lookup::Found(found) if found.config_digest == own.config);
+        if settled && !corrects {
+            return Ok(());
+        }
         let mut info = self.context.world.target.info();
         let absent = *lookup == Lookup::Absent && proof(&info, own.action).is_none();
         if self.rig.fires(Sabotage::ResendWithoutProof, absent) {

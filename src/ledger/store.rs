@@ -130,8 +130,7 @@ impl Ledger {
             Durability::Full => ("FULL", 2),
             Durability::Simulated => ("OFF", 0),
         };
-        conn.pragma_update(None, "synchronous", word)
-            .map_err(sql)?;
+        conn.pragma_update(None, "synchronous", word).map_err(sql)?;
         conn.pragma_update(None, "foreign_keys", "ON")
             .map_err(sql)?;
         conn.set_prepared_statement_cache_capacity(64);

@@ -20,9 +20,9 @@ pub(super) const GOAL: &str = "simulated";
 /// The goal file's text.
 pub(super) fn text(scenario: &Scenario) -> String {
     let rules = &scenario.rules;
-    let expires = rules
-        .expires_minutes
-        .map_or(String::new(), |minutes| format!("expires = \"{minutes}m\"\n"));
+    let expires = rules.expires_minutes.map_or(String::new(), |minutes| {
+        format!("expires = \"{minutes}m\"\n")
+    });
     let quota = rules.quota.map_or(String::new(), |limit| {
         format!("[budget.warehouse_queries]\nlimit = {limit}\nper = \"day\"\n")
     });
@@ -65,7 +65,10 @@ every = "{hours}h"
         );
     }
     for port in ["source", "target", "warehouse"] {
-        let _ = write!(text, "[world.{port}]\nadapter = \"command\"\nrun = [\"true\"]\n");
+        let _ = write!(
+            text,
+            "[world.{port}]\nadapter = \"command\"\nrun = [\"true\"]\n"
+        );
     }
     text
 }
@@ -120,6 +123,9 @@ fn cyclic(scenario: &Scenario) -> BTreeSet<JobId> {
         }
         false
     };
-    let jobs = scenario.jobs.iter().filter(|job| reaches_itself(job.number));
+    let jobs = scenario
+        .jobs
+        .iter()
+        .filter(|job| reaches_itself(job.number));
     jobs.map(|job| JobId(job.id())).collect()
 }

@@ -194,7 +194,12 @@ impl People {
         Ok(())
     }
 
-    fn nonsense(&mut self, job: &JobId, office: &mut Ledger, at: TimeMs) -> Result<(), LedgerError> {
+    fn nonsense(
+        &mut self,
+        job: &JobId,
+        office: &mut Ledger,
+        at: TimeMs,
+    ) -> Result<(), LedgerError> {
         let nobody = JobId::from("job-of-nobody");
         self.submit(office, ("nonsense", &nobody, Act::Pause, OWNER), at)?;
         let act = Act::Rule {

@@ -1,6 +1,8 @@
 //! The simulated world's ports: where its faults are.
 
-use super::world::{HAS_TABLE, Made, SimWorld, State, Truth, found, reference, refused, right_effects};
+use super::world::{
+    HAS_TABLE, Made, SimWorld, State, Truth, found, reference, refused, right_effects,
+};
 use crate::model::{Action, FailureClass, JobId, OperationId, TimeMs, digest_bytes};
 use crate::world::ports::{
     AdapterInfo, Cell, Column, ColumnKind, Effect, EffectRef, EffectRequest, FiringQuestion,
@@ -17,7 +19,11 @@ impl Source for SimWorld {
             let id = plan.id();
             SourceJob {
                 title: format!("Simulated {id}"),
-                tags: plan.table.then(|| HAS_TABLE.to_owned()).into_iter().collect(),
+                tags: plan
+                    .table
+                    .then(|| HAS_TABLE.to_owned())
+                    .into_iter()
+                    .collect(),
                 depends_on: plan
                     .upstream
                     .iter()
@@ -192,7 +198,13 @@ impl Target for SimWorld {
         };
         let mut state = self.state();
         let count = self.count(&mut state, "contradiction", job);
-        if self.fault(&mut state, self.faults.contradicts, "contradicts", job, count) {
+        if self.fault(
+            &mut state,
+            self.faults.contradicts,
+            "contradicts",
+            job,
+            count,
+        ) {
             let value = if count % 2 == 0 {
                 Lookup::CannotTell {
                     why: "two objects came back".to_owned(),
@@ -208,9 +220,10 @@ impl Target for SimWorld {
         }
         let now = self.clock.passed_ms();
         let calm = state.calm;
-        let mut seen = state.made.iter().filter(|made| {
-            made.operation == *operation && (calm || made.visible_ms <= now)
-        });
+        let mut seen = state
+            .made
+            .iter()
+            .filter(|made| made.operation == *operation && (calm || made.visible_ms <= now));
         let value = match (seen.next(), seen.next()) {
             (None, _) => Lookup::Absent,
             (Some(made), None) => Lookup::Found(found(made)),
@@ -266,7 +279,12 @@ impl Target for SimWorld {
         Err(PortError::job("simulated jobs have no schedule"))
     }
 
-    fn consequences(&self, job: &JobId, _: &str, _: TimeMs) -> Result<Timed<Vec<String>>, PortError> {
+    fn consequences(
+        &self,
+        job: &JobId,
+        _: &str,
+        _: TimeMs,
+    ) -> Result<Timed<Vec<String>>, PortError> {
         let took_ms = self.answers("consequences", job)?;
         Ok(Timed {
             value: vec!["the old job is switched off".to_owned()],

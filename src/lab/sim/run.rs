@@ -5,7 +5,7 @@ use super::goal;
 use super::oracle::{Oracle, Violation};
 use super::people::People;
 use super::scenario::{Crash, Scenario};
-use super::world::{SimWorld, SimWorker};
+use super::world::{SimWorker, SimWorld};
 use crate::contract::Goal;
 use crate::engine::adopt::{Adoption, adopt, list_jobs};
 use crate::engine::call::Context;
@@ -136,7 +136,9 @@ impl<'a> Run<'a> {
     fn new(scenario: &'a Scenario, options: Options, folder: &Path) -> Result<Self, EngineError> {
         let path = folder.join("ledger.db");
         for name in ["", "-wal", "-shm", ".head", ".lock"] {
-            drop(std::fs::remove_file(folder.join(format!("ledger.db{name}"))));
+            drop(std::fs::remove_file(
+                folder.join(format!("ledger.db{name}")),
+            ));
         }
         let text = goal::text(scenario);
         let goal = goal::parse(&text).map_err(setup)?;
@@ -351,7 +353,10 @@ impl<'a> Run<'a> {
     /// Reads what is new in the log.
     fn read_log(&mut self) -> Result<(), EngineError> {
         loop {
-            let rows = self.office.read().log_after(Seq(self.oracle.seq()), 2_000)?;
+            let rows = self
+                .office
+                .read()
+                .log_after(Seq(self.oracle.seq()), 2_000)?;
             let Some(last) = rows.last().map(|row| row.seq.0) else {
                 return Ok(());
             };
@@ -362,7 +367,8 @@ impl<'a> Run<'a> {
                 if self.options.trace {
                     self.trace.push(line.clone());
                     for one in self.oracle.found.iter().skip(before) {
-                        self.trace.push(format!("    !!! {}: {}", one.rule, one.what));
+                        self.trace
+                            .push(format!("    !!! {}: {}", one.rule, one.what));
                     }
                 }
                 self.log = digest_bytes(format!("{}{line}", self.log).as_bytes()).0;

@@ -397,7 +397,9 @@ mod tests {
     #[test]
     fn a_seed_gives_one_scenario_and_seeds_give_many_forms() {
         let shape = Shape::default();
-        let all: Vec<Scenario> = (0..200).map(|seed| Scenario::of_seed(seed, shape)).collect();
+        let all: Vec<Scenario> = (0..200)
+            .map(|seed| Scenario::of_seed(seed, shape))
+            .collect();
         assert_eq!(all[7], Scenario::of_seed(7, shape));
         let some = |what: fn(&Scenario) -> bool| all.iter().filter(|one| what(one)).count();
         assert!(some(|one| one.jobs.iter().any(|job| job.upstream.len() > 1)) > 20);
@@ -407,6 +409,9 @@ mod tests {
         assert!(some(|one| !one.faults.outages.is_empty()) > 50);
         let forward = |job: &JobPlan| job.upstream.iter().any(|up| *up > job.number);
         assert!(all.iter().any(|one| one.jobs.iter().any(forward)));
-        assert_eq!(Scenario::of_seed(1, Shape { jobs: Some(120) }).jobs.len(), 120);
+        assert_eq!(
+            Scenario::of_seed(1, Shape { jobs: Some(120) }).jobs.len(),
+            120
+        );
     }
 }

@@ -80,8 +80,12 @@ impl Search<'_> {
             return false;
         }
         self.left -= 1;
-        let breaks = simulate(&smaller, self.options, self.folder)
-            .is_ok_and(|outcome| outcome.violations.first().is_some_and(|one| one.rule == self.rule));
+        let breaks = simulate(&smaller, self.options, self.folder).is_ok_and(|outcome| {
+            outcome
+                .violations
+                .first()
+                .is_some_and(|one| one.rule == self.rule)
+        });
         if breaks {
             self.best = smaller;
         }

@@ -174,7 +174,8 @@ impl SimWorld {
     /// Whether nothing answers now; counted.
     pub(super) fn is_out(&self, state: &mut State) -> bool {
         let now = self.clock.passed_ms();
-        let inside = |(from, length): &(i64, i64)| (*from..from.saturating_add(*length)).contains(&now);
+        let inside =
+            |(from, length): &(i64, i64)| (*from..from.saturating_add(*length)).contains(&now);
         let out = !state.calm && self.faults.outages.iter().any(inside);
         if out {
             *state.faults.entry("outage").or_default() += 1;
@@ -198,7 +199,13 @@ impl SimWorld {
     }
 
     /// How long a call takes: moments, or hours.
-    pub(super) fn takes(&self, state: &mut State, kind: &'static str, job: &JobId, count: u64) -> i64 {
+    pub(super) fn takes(
+        &self,
+        state: &mut State,
+        kind: &'static str,
+        job: &JobId,
+        count: u64,
+    ) -> i64 {
         let key = ["takes", kind, job.as_str()];
         if self.fault(state, self.faults.hangs, "hang", job, count) {
             return MINUTE_MS * 60 * (1 + self.dice.below(12, &key, count) as i64);

@@ -28,7 +28,10 @@ impl Oracle {
         }
         for (job, count) in cut_over {
             if count > 1 {
-                self.flag("no effect twice", format!("{job} was cut over {count} times"));
+                self.flag(
+                    "no effect twice",
+                    format!("{job} was cut over {count} times"),
+                );
             }
         }
         let queries = world.state().queries;
@@ -48,10 +51,11 @@ impl Oracle {
                 "no effect without an intent",
                 format!("{} of {}", made.operation, made.job),
             ),
-            Some(own) if own.action != made.action || own.config != made.config_digest => self.flag(
-                "an effect is what was intended",
-                format!("{} of {}", made.operation, made.job),
-            ),
+            Some(own) if own.action != made.action || own.config != made.config_digest => self
+                .flag(
+                    "an effect is what was intended",
+                    format!("{} of {}", made.operation, made.job),
+                ),
             Some(own) if own.outcome == Outcome::Refused => self.flag(
                 "refused means that it did not happen",
                 format!("{} of {} happened", made.operation, made.job),

@@ -51,7 +51,10 @@ impl Oracle {
             self.flag("no cutover without a person's yes", seen);
         }
         if request.expires_at.is_some_and(|expires| expires <= at) {
-            self.flag("no cutover upon an expired yes", format!("{id}: {approval}"));
+            self.flag(
+                "no cutover upon an expired yes",
+                format!("{id}: {approval}"),
+            );
         }
         let spent = job
             .operations
@@ -93,7 +96,9 @@ impl Oracle {
                     expires_at: *expires_at,
                     answer: Answer::Open,
                 };
-                let Some(job) = self.jobs.get_mut(id) else { return };
+                let Some(job) = self.jobs.get_mut(id) else {
+                    return;
+                };
                 let open = job.requests.values().any(|one| one.answer == Answer::Open);
                 let again = job.requests.insert(approval.clone(), request).is_some();
                 if open || again {
@@ -120,7 +125,14 @@ impl Oracle {
     }
 
     /// An approval is somebody's own decision on the very request that was open.
-    fn decided(&mut self, id: &JobId, row: &EventRow, approval: &ApprovalId, approved: bool, by: &str) {
+    fn decided(
+        &mut self,
+        id: &JobId,
+        row: &EventRow,
+        approval: &ApprovalId,
+        approved: bool,
+        by: &str,
+    ) {
         let Some(request) = self
             .jobs
             .get(id)
@@ -134,7 +146,10 @@ impl Oracle {
             self.flag("a request is decided once", format!("{id}: {approval}"));
         }
         if request.expires_at.is_some_and(|expires| expires <= row.at) {
-            self.flag("an expired request is not decided", format!("{id}: {approval}"));
+            self.flag(
+                "an expired request is not decided",
+                format!("{id}: {approval}"),
+            );
         }
         if !self.terms.approvers.contains(by) || row.actor != format!("person:{by}") {
             self.flag("only the named decide", format!("{id}: {by}"));
@@ -156,7 +171,10 @@ impl Oracle {
         if !asked {
             self.flag(
                 "a yes is for the digest that was seen",
-                format!("{id}: nobody decided {approval} as {}", request.digest.short()),
+                format!(
+                    "{id}: nobody decided {approval} as {}",
+                    request.digest.short()
+                ),
             );
         }
         let answer = if approved { Answer::Yes } else { Answer::No };

@@ -16,7 +16,9 @@ const SLACK_MS: i64 = 60_000;
 impl Oracle {
     pub(super) fn read_life(&mut self, id: &JobId, row: &EventRow, event: &Event) {
         self.read_causes(id, event);
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let Some(job) = self.jobs.get_mut(id) else {
+            return;
+        };
         match event {
             Event::ConfigProposed { config, .. } => job.config = Some(config.clone()),
             Event::AttemptStarted { .. } => job.config = None,
@@ -103,7 +105,9 @@ impl Oracle {
             }
             _ => None,
         };
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let Some(job) = self.jobs.get_mut(id) else {
+            return;
+        };
         let causes = &mut job.causes;
         match event {
             Event::OpRefused { class, why, .. } => {
@@ -157,7 +161,9 @@ impl Oracle {
     }
 
     pub(super) fn read_wait(&mut self, id: &JobId, at: TimeMs, event: &Event) {
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let Some(job) = self.jobs.get_mut(id) else {
+            return;
+        };
         match event {
             Event::WaitStarted {
                 wait,
@@ -172,7 +178,10 @@ impl Oracle {
                     next_check: *next_check,
                     overdue: *overdue,
                 });
-                let by_clock = wakes.iter().filter_map(at_clock).any(|one| one == *next_check);
+                let by_clock = wakes
+                    .iter()
+                    .filter_map(at_clock)
+                    .any(|one| one == *next_check);
                 let live = match wait {
                     WaitKind::World | WaitKind::Quota | WaitKind::ToVerify => by_clock,
                     WaitKind::Person => wakes.contains(&Wake::Approval),
@@ -239,7 +248,10 @@ impl Oracle {
             .iter()
             .filter(|(_, job)| !job.state.has_ended())
             .map(|(id, job)| {
-                let wait = job.wait.as_ref().map_or("nothing", |wait| wait.reason.as_str());
+                let wait = job
+                    .wait
+                    .as_ref()
+                    .map_or("nothing", |wait| wait.reason.as_str());
                 format!("{id} is {} and waits for {wait}", job.state)
             })
             .collect();
@@ -248,7 +260,10 @@ impl Oracle {
         }
         let unanswered = self.decisions.values().filter(|one| !one.answered).count();
         if unanswered > 0 {
-            self.flag("every decision is answered", format!("{unanswered} are not"));
+            self.flag(
+                "every decision is answered",
+                format!("{unanswered} are not"),
+            );
         }
     }
 }

@@ -11,8 +11,8 @@ mod operations;
 use crate::ledger::event::{Act, Event};
 use crate::ledger::read::EventRow;
 use crate::model::{
-    Action, ApprovalId, ClauseId, DecisionId, Digest, JobId, JobState, OperationId, TimeMs, Verdict,
-    WaitKind, Wake, canon::digest_parts,
+    Action, ApprovalId, ClauseId, DecisionId, Digest, JobId, JobState, OperationId, TimeMs,
+    Verdict, WaitKind, Wake, canon::digest_parts,
 };
 use crate::world::ports::Upstream;
 use serde_json::Value;
@@ -271,7 +271,9 @@ impl Oracle {
     fn ground(&self, job: &JobLog) -> Result<Vec<(JobId, Digest)>, JobId> {
         let mut list = Vec::new();
         for id in &job.upstream {
-            let Some(up) = self.jobs.get(id) else { continue };
+            let Some(up) = self.jobs.get(id) else {
+                continue;
+            };
             let config = match up.state {
                 JobState::Reconciled | JobState::AwaitingApproval => up.config.clone(),
                 JobState::CutOver => up.in_production(),
@@ -303,7 +305,11 @@ fn lineage_of(list: &[(JobId, Digest)]) -> Digest {
 
 fn stored_lineage(value: &Value) -> Option<Vec<(JobId, Digest)>> {
     let list: Vec<Upstream> = serde_json::from_value(value.clone()).ok()?;
-    Some(list.into_iter().map(|one| (one.job, one.config_digest)).collect())
+    Some(
+        list.into_iter()
+            .map(|one| (one.job, one.config_digest))
+            .collect(),
+    )
 }
 
 /// Whether a wake is the clock's.

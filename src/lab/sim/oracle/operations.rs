@@ -102,7 +102,10 @@ impl Oracle {
         }
         if job.state.has_ended() || job.paused {
             let why = if job.paused { "paused" } else { "ended" };
-            self.flag("nothing is started for a job that is paused or ended", format!("{id} is {why}"));
+            self.flag(
+                "nothing is started for a job that is paused or ended",
+                format!("{id} is {why}"),
+            );
         }
         if job.config.as_ref() != Some(config) {
             self.flag("what is acted on is the current config", id.as_str());
@@ -192,7 +195,9 @@ impl Oracle {
                 day,
             } => {
                 self.spend(day, 0, *reserved, 0);
-                let Some(job) = self.jobs.get_mut(id) else { return };
+                let Some(job) = self.jobs.get_mut(id) else {
+                    return;
+                };
                 if job.open_check.replace(clause.clone()).is_some() {
                     self.flag("one check at a time", id.as_str());
                 }
@@ -238,13 +243,19 @@ impl Oracle {
             self.flag("what is spent was reserved", day);
         }
         if self.terms.queries_a_day.is_some_and(|limit| total > limit) {
-            self.flag("no budget wall is crossed", format!("{total} queries on {day}"));
+            self.flag(
+                "no budget wall is crossed",
+                format!("{total} queries on {day}"),
+            );
         }
     }
 
     /// Queries that the ledger paid for.
     pub(super) fn paid(&self) -> u64 {
-        self.days.values().map(|(reserved, spent)| reserved + spent).sum()
+        self.days
+            .values()
+            .map(|(reserved, spent)| reserved + spent)
+            .sum()
     }
 
     fn add_evidence(&mut self, id: &JobId, event: &Event) {
@@ -262,7 +273,9 @@ impl Oracle {
         else {
             return;
         };
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let Some(job) = self.jobs.get_mut(id) else {
+            return;
+        };
         let run = job.operations.get(operation);
         let sound = job.succeeded.contains(operation)
             && run.is_some_and(|one| one.config == *config && one.lineage == *lineage);
@@ -305,7 +318,9 @@ impl JobLog {
             let key = terms.clauses.get(clause);
             let valid = own.config == *config
                 && own.lineage == *lineage
-                && key.is_some_and(|(clause, checker)| own.clause == *clause && own.checker == *checker)
+                && key.is_some_and(|(clause, checker)| {
+                    own.clause == *clause && own.checker == *checker
+                })
                 && self.succeeded.contains(&own.operation);
             match (valid, own.verdict) {
                 (true, crate::model::Verdict::Pass) => None,
