@@ -30,7 +30,7 @@ pub enum Sabotage {
     SkipSettle,
     /// Takes a yes that was given to something else.
     StaleApproval,
-    /// Counts a refusal of the environment as a staging try of the job.
+    /// Counts a refusal of the environment as a failed try of the job.
     RefusalIsTry,
     /// Reads "not found" as "did not happen".
     AbsentIsRefused,

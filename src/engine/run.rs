@@ -196,7 +196,12 @@ impl Engine {
             .per_day
             .get(QUERIES)
             .map(|budget| Quota::new(budget.limit, &goal.contract.workdays.zone, &days, now));
-        let heart = Heart::new(goal.contract.heartbeat.every_ms, now);
+        let row = view
+            .goals()?
+            .into_iter()
+            .find(|row| row.goal == goal.contract.id);
+        let last_beat = row.and_then(|row| row.heartbeat_at.or(Some(row.adopted_at)));
+        let heart = Heart::new(goal.contract.heartbeat.every_ms, last_beat, now);
         let mut engine = Self {
             ledger,
             goal,

@@ -115,7 +115,7 @@ impl Engine {
         let Some(own) = facts.operations.get(operation) else {
             return Ok(());
         };
-        let event = event_of_effect(operation, &own.config, effect, facts.refusals, self.now);
+        let event = event_of_effect(own, effect, facts.refusals, self.now);
         self.emit(id, shorten(event))
     }
 
@@ -149,7 +149,7 @@ impl Engine {
                 class: FailureClass::Environment,
                 retry_after_ms: None,
             };
-            event_of_effect(operation, &own.config, &refused, 0, self.now)
+            event_of_effect(own, &refused, 0, self.now)
         } else {
             event_of_look_up(own, lookup, &info, self.now)
         };
@@ -207,10 +207,8 @@ impl Engine {
             }
             Ok(RunState::Failed { class, why, log }) => {
                 let log = self.blob(tail(&log).as_bytes());
-                let retry_at = (class != FailureClass::Job).then(|| {
-                    self.now
-                        .plus_ms(back_off_ms(60_000, facts.staging_tries.saturating_sub(1)))
-                });
+                let retry_at = (class != FailureClass::Job)
+                    .then(|| self.now.plus_ms(back_off_ms(60_000, facts.staging_tries)));
                 self.emit(
                     id,
                     Event::RunFailed {
