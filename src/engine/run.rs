@@ -402,7 +402,12 @@ impl Engine {
         if !self.heart.is_due(self.now) {
             return Ok(());
         }
-        let overview = self.ledger.read().overview(&self.goal.contract.id)?;
+        let mut overview = self.ledger.read().overview(&self.goal.contract.id)?;
+        // The overview goes by the last beat, which on a fast clock is long ago.
+        overview.stalled = self
+            .ledger
+            .read()
+            .stalled(&self.goal.contract.id, self.now)?;
         let alerts = self.ledger.read().alerts(&self.goal.contract.id)?;
         let active = self.index.active_count();
         for event in self.heart.beat(

@@ -398,12 +398,15 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
             let at = self.clock.now();
+            let before = self.people.asked.values().sum::<u64>();
             self.people
                 .do_their_duty(&mut self.office, &self.world, at)?;
+            if before == self.people.asked.values().sum::<u64>() {
+                self.clock.pass_ms(HOUR_MS);
+            }
             if self.work_until_rest()? {
                 break;
             }
-            self.clock.pass_ms(HOUR_MS);
         }
         self.read_log()?;
         self.oracle.check_effects(&self.world);
