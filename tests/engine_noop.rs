@@ -156,3 +156,20 @@ fn a_paused_job_stays_where_it_is_until_resumed() {
 fn state_of(reader: &Reader, goal: &GoalId, job: &JobId) -> JobState {
     reader.view().facts(goal, job).unwrap().unwrap().state
 }
+
+#[test]
+fn a_request_that_expired_is_made_again_under_an_id_of_its_own() {
+    let bench = Bench::with(1, "expires = \"10m\"");
+    assert_eq!(bench.run(), Finish::OnlyPeople);
+    let first = bench.reader().view().open_approvals(&bench.goal).unwrap();
+    let later = first[0].expires_at.unwrap().plus_ms(1);
+    assert_eq!(bench.run_at(later), Finish::OnlyPeople);
+    let open = bench.reader().view().open_approvals(&bench.goal).unwrap();
+    assert_eq!(open.len(), 1);
+    // Asked for the very same thing, so only the id tells the two apart.
+    assert_eq!(open[0].digest, first[0].digest);
+    assert_ne!(open[0].approval, first[0].approval);
+    let old = bench.reader().view().approval(&first[0].approval).unwrap();
+    assert_eq!(old.unwrap().state, "void");
+    assert_eq!(verify(&bench.ledger).unwrap().word(), "ok");
+}

@@ -545,3 +545,46 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_has_no_effect_yet_is_said_and_what_has_is_not() {
+    let text = r#"
+[goal]
+id = "x"
+objective = "y"
+owner = "@me"
+deadline = "2026-12-04T18:00:00+08:00[Asia/Shanghai]"
+[jobs]
+file = "jobs.csv"
+depends_on = "none"
+[[accept]]
+id = "rows"
+check = "row_count"
+[approval.cutover]
+by = ["@me"]
+[budget.wall_clock]
+limit = "5 workdays"
+[budget.warehouse_queries]
+limit = 300
+per = "day"
+[heartbeat]
+every = "15m"
+wake_on = ["approval"]
+[[strategy]]
+id = "s"
+worker = "script"
+run = ["true"]
+[world.practice]
+"#;
+    let goal = parse_goal(text, Path::new("/")).unwrap();
+    for word in [
+        "[jobs] file",
+        "depends_on",
+        "[budget.wall_clock]",
+        "wake_on",
+    ] {
+        let said = goal.notes.iter().any(|note| note.contains(word));
+        assert!(said, "{word}: {:?}", goal.notes);
+    }
+    assert_eq!(goal.notes.len(), 4, "{:?}", goal.notes);
+}

@@ -1,3 +1,5 @@
 //! Measures of the mechanism itself.
 
 pub mod noop;
+pub mod noop_goal;
+pub mod sim;

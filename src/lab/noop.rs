@@ -1,10 +1,10 @@
 //! A world in which nothing takes time and every effect works: what remains is the engine's own cost.
 //!
 //! Optionally each effect appends one line to a file outside the ledger, so that effects can be counted
-//! after a kill.
+//! after a kill, and a world opened again knows them.
 
 use crate::contract::Strategy;
-use crate::model::{Action, FailureClass, JobId, OperationId, TimeMs, digest_bytes};
+use crate::model::{Action, Digest, FailureClass, JobId, OperationId, TimeMs, digest_bytes};
 use crate::worker::{PrepareFailure, PrepareReply, PrepareRequest, Worker};
 use crate::world::World;
 use crate::world::ports::{
@@ -13,8 +13,10 @@ use crate::world::ports::{
 };
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write as _;
-use std::sync::{Arc, Mutex};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 /// The world.
 #[derive(Debug)]
@@ -23,6 +25,7 @@ pub struct Noop {
     /// Effects by operation id; what a look-up finds.
     effects: Mutex<BTreeMap<OperationId, EffectRef>>,
     side: Option<Mutex<File>>,
+    first_effect: OnceLock<Instant>,
 }
 
 impl Noop {
@@ -32,7 +35,42 @@ impl Noop {
             jobs,
             effects: Mutex::new(BTreeMap::new()),
             side: side.map(Mutex::new),
+            first_effect: OnceLock::new(),
         })
+    }
+
+    /// The world whose effects lie in `side`, which need not exist; new ones are appended.
+    ///
+    /// # Errors
+    /// When the file cannot be read or opened for appending.
+    pub fn reopen(jobs: usize, side: &Path) -> std::io::Result<Arc<Self>> {
+        let file = File::options()
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(side)?;
+        let mut known = BTreeMap::new();
+        for line in BufReader::new(&file).lines() {
+            let line = line?;
+            // A line cut off by a kill has no third word: its effect is not there.
+            let mut words = line.split(' ');
+            if let (Some(id), Some(_), Some(config)) = (words.next(), words.next(), words.next()) {
+                let id = OperationId(id.to_owned());
+                let config = Digest(config.to_owned());
+                known.insert(id.clone(), reference(&id, config));
+            }
+        }
+        Ok(Arc::new(Self {
+            jobs,
+            effects: Mutex::new(known),
+            side: Some(Mutex::new(file)),
+            first_effect: OnceLock::new(),
+        }))
+    }
+
+    /// When this process asked for its first effect.
+    pub fn first_effect(&self) -> Option<Instant> {
+        self.first_effect.get().copied()
     }
 
     /// Its ports.
@@ -48,6 +86,14 @@ impl Noop {
     /// Effects that exist.
     pub fn effects(&self) -> usize {
         self.effects.lock().map_or(0, |effects| effects.len())
+    }
+}
+
+fn reference(id: &OperationId, config_digest: Digest) -> EffectRef {
+    EffectRef {
+        reference: format!("run-{id}"),
+        config_digest,
+        observed: String::new(),
     }
 }
 
@@ -83,11 +129,8 @@ impl Target for Noop {
     }
 
     fn effect(&self, request: &EffectRequest) -> Timed<Effect> {
-        let found = EffectRef {
-            reference: format!("run-{}", request.operation_id),
-            config_digest: request.config_digest.clone(),
-            observed: String::new(),
-        };
+        self.first_effect.get_or_init(Instant::now);
+        let found = reference(&request.operation_id, request.config_digest.clone());
         let Ok(mut effects) = self.effects.lock() else {
             return Timed::now(Effect::Unknown {
                 why: "the world broke".to_owned(),
@@ -98,7 +141,12 @@ impl Target for Noop {
             .is_none()
             && let Some(Ok(mut file)) = self.side.as_ref().map(Mutex::lock)
         {
-            let line = format!("{} {}\n", request.operation_id, std::process::id());
+            let line = format!(
+                "{} {} {}\n",
+                request.operation_id,
+                std::process::id(),
+                request.config_digest
+            );
             if file.write_all(line.as_bytes()).is_err() {
                 return Timed::now(Effect::Unknown {
                     why: "the side file cannot be written".to_owned(),

@@ -205,10 +205,18 @@ pub(super) fn jobs(top: &Section<'_>) -> JobsRule {
             jobs.bad("file", why, None);
         }
         rule.file = Some(PathBuf::from(file));
+        jobs.context.note(
+            "[jobs] file is kept in the contract; until tables are read, the source lists the jobs."
+                .to_owned(),
+        );
     }
     match jobs.text("depends_on") {
         Some("source") => rule.depends_on_source = true,
-        Some("none") | None => {}
+        Some("none") => jobs.context.note(
+            "[jobs] depends_on = \"none\" is kept in the contract; the source's lineage holds all the same."
+                .to_owned(),
+        ),
+        None => {}
         Some(other) => jobs.bad(
             "depends_on",
             format!("`depends_on` is \"{other}\"; expected \"source\" or \"none\""),
@@ -353,9 +361,13 @@ fn one_budget(budget: &Section<'_>, name: &'static str, budgets: &mut Budgets) {
     } else if let Some(limit) = total_limit(budget, name) {
         budgets.total.insert(name.to_owned(), TotalBudget { limit });
     }
-    if matches!(name, "tokens" | "money" | "external_actions") {
+    if name != "warehouse_queries" {
+        let what = match name {
+            "wall_clock" => "work is not stopped by it yet",
+            _ => "nothing spends it yet",
+        };
         budget.context.note(format!(
-            "{} is kept in the contract; nothing spends it yet.",
+            "{} is kept in the contract; {what}.",
             budget.name()
         ));
     }
@@ -453,6 +465,12 @@ pub(super) fn heartbeat(top: &Section<'_>) -> HeartbeatRule {
             section.context.problem(&span, why, Some(hint));
         }
         rule.wake_on.push(wake);
+    }
+    if !rule.wake_on.is_empty() {
+        section.context.note(
+            "[heartbeat] wake_on is kept in the contract; the engine wakes on decisions, answers and timers."
+                .to_owned(),
+        );
     }
     section.refuse_unknown();
     rule
