@@ -167,7 +167,7 @@ fn an_operator_looks_decides_leaves_and_finds_everything_again() {
     onlooker.keys("A");
     onlooker.sees("read-only: this interface changes nothing");
     assert!(!onlooker.text().contains("Sure?"));
-    onlooker.keys("\x1bq");
+    onlooker.keys("qq");
     onlooker.exits(Duration::from_secs(5));
     onlooker.is_restored();
 
@@ -193,7 +193,7 @@ fn a_lost_terminal_ends_the_interface_and_not_the_work() {
     let mut again = demo.attach(&[]);
     again.sees("Jobs 120");
     again.sees("live");
-    again.keys("8");
+    again.keys("8/went away\r");
     again.sees("the terminal went away");
     again.keys("q");
     again.exits(Duration::from_secs(5));
