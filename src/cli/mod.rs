@@ -5,6 +5,8 @@ mod approvals;
 mod approve;
 mod attach;
 mod check;
+mod completions;
+mod config;
 mod demo;
 mod error;
 mod jobs;
@@ -18,6 +20,7 @@ mod run;
 mod show;
 mod status;
 mod verify;
+mod welcome;
 
 pub use error::{CliError, ExitCode};
 
@@ -74,6 +77,12 @@ enum Command {
     Reject(reject::Args),
     /// Recompute the chains, replay the entries and compare everything.
     Verify(verify::Args),
+    /// Check the interface's configuration, or print the default file.
+    Config(config::Args),
+    /// Print completions for a shell.
+    Completions(completions::Args),
+    /// Print the manual page.
+    Man,
     /// Programs of the practice world.
     #[command(hide = true)]
     Practice(practice::Args),
@@ -87,7 +96,7 @@ impl Cli {
     pub fn run(self) -> Result<ExitCode, CliError> {
         let common = &self.common;
         match self.command {
-            None => attach::run(&attach::Args::default(), common),
+            None => welcome::run(common),
             Some(Command::Demo(args)) => demo::run(&args, common),
             Some(Command::Check(args)) => check::run(&args, common),
             Some(Command::Adopt(args)) => adopt::run(&args, common),
@@ -100,6 +109,9 @@ impl Cli {
             Some(Command::Approve(args)) => approve::run(&args, common),
             Some(Command::Reject(args)) => reject::run(&args, common),
             Some(Command::Verify(args)) => verify::run(&args, common),
+            Some(Command::Config(args)) => config::run(&args, common),
+            Some(Command::Completions(args)) => completions::run(&args),
+            Some(Command::Man) => completions::man(),
             Some(Command::Practice(args)) => practice::run(&args),
         }
     }

@@ -15,10 +15,10 @@ const SCREENS: &[(&str, &[&str])] = &[
     ("jobs", &["1j"]),
     ("jobs_details", &["1jjji"]),
     ("approvals", &["2"]),
-    ("card", &["."]),
-    ("card_confirm", &[".", "A"]),
-    ("card_high_risk", &[".]", "Afinance_m"]),
-    ("card_reject", &[".", "Xthe zone is wrong"]),
+    ("card", &["2\n"]),
+    ("card_confirm", &["2\n", "A"]),
+    ("card_high_risk", &["2\n]", "Afinance_m"]),
+    ("card_reject", &["2\n", "Xthe zone is wrong"]),
     ("to_verify", &["3"]),
     ("operation", &["3\n"]),
     ("operation_rule", &["3\nV"]),
@@ -82,7 +82,7 @@ fn in_ascii_every_cell_is_ascii() {
     });
     let world = at(&["1j"], (80, 24));
     insta::assert_snapshot!("jobs_ascii", text_of(&world.buffer(&theme, true)));
-    let world = at(&[".", "A"], (80, 24));
+    let world = at(&["2\n", "A"], (80, 24));
     insta::assert_snapshot!("card_confirm_ascii", text_of(&world.buffer(&theme, true)));
 }
 
@@ -250,7 +250,7 @@ fn a_readable_contract_gives_limits_approvers_and_strategies() {
     world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
     world.wait(1);
     insta::assert_snapshot!("budgets_with_contract", world.screen());
-    let mut world = at(&[".", "GG"], (80, 40));
+    let mut world = at(&["2\n", "GG"], (80, 40));
     world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
     world.keys_without_loading("ggg");
     let text = world.screen();
