@@ -52,6 +52,7 @@ mod tests {
         assert_eq!(base64(b""), "");
     }
 
+    /// Requirement 20.
     #[test]
     fn tmux_gets_doubled_escapes_and_long_texts_are_refused() {
         let wrapped = String::from_utf8(sequence("Man", true).unwrap()).unwrap();

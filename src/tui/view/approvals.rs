@@ -71,12 +71,14 @@ fn short(model: &Model, row: &ApprovalRow) -> Line {
     if job.is_some_and(|job| job.high_risk) {
         line.push("HIGH RISK · ", Role::Warn);
     }
-    let sets_off = text::count(row.consequences.len() as u64, "consequence", "consequences");
-    line.push(sets_off, Role::Text);
     if let Some(job) = job {
-        let runs = text::count(u64::from(job.tries), "staging run", "staging runs");
-        line.push(format!(" · attempt {}, {runs}", job.attempt), Role::Dim);
-        line.push(format!(" · {}", job.title), Role::Dim);
+        let tries = text::count(u64::from(job.tries), "try", "tries");
+        line.push(format!("{tries} · "), Role::Dim);
+    }
+    let effects = text::count(row.consequences.len() as u64, "effect", "effects");
+    line.push(effects, Role::Text);
+    if let Some(job) = job {
+        line.push(format!(" · {}", job.title), Role::Text);
     }
     line
 }

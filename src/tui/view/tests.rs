@@ -231,6 +231,28 @@ fn idle_is_silent() {
     }
 }
 
+/// Requirement 17: what cannot be done now stays where it is, dimmed, and says why when pressed.
+#[test]
+fn an_action_that_cannot_be_done_stays_in_the_footer_and_says_why() {
+    let mut world = World::filled();
+    world.keys("2\n");
+    let footer = |world: &World| world.screen().lines().last().unwrap_or("").to_owned();
+    let before = footer(&world);
+    assert!(before.starts_with("A approve  X reject"), "{before}");
+    let theme = Theme::built_in("default").unwrap();
+    let dim = world.buffer(&theme, false)[(0, 23)].style();
+    world.keys("A");
+    assert!(
+        world.screen().contains("read it first"),
+        "{}",
+        world.screen()
+    );
+    world.drawn_and(ARMING_MS);
+    assert_eq!(footer(&world), before);
+    assert_ne!(world.buffer(&theme, false)[(0, 23)].style(), dim);
+}
+
+/// Requirement 17.
 #[test]
 fn the_footer_and_help_show_the_table_s_own_keys() {
     let mut world = World::filled();
