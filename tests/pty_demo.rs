@@ -272,6 +272,53 @@ fn copying_goes_through_the_terminal_and_says_so() {
     assert!(String::from_utf8_lossy(&raw).contains("\x1b]52;c;"));
 }
 
+/// Requirement 15: what needs a person is told by the engine that went on without a terminal.
+#[test]
+fn a_headless_engine_tells_a_command_what_needs_a_person() {
+    let demo = Demo::new();
+    let told = demo.dir.path().join("told");
+    let config = demo.dir.path().join("config.toml");
+    let text = format!("[notify]\ncommand = [\"tee\", \"-a\", {told:?}]\nevery_s = 1\n");
+    std::fs::write(&config, text).unwrap();
+    let words = [
+        "demo",
+        "--speed",
+        SPEED,
+        "--dir",
+        demo.dir.path().to_str().unwrap(),
+    ];
+    let words = words
+        .into_iter()
+        .chain(["--config", config.to_str().unwrap()]);
+    let mut term = Term::start(Demo::program(), words);
+    term.sees("Jobs 120");
+    let own = Pid::from_raw(term.child.process_id().unwrap() as i32);
+    term.keys("qd");
+    term.exits(Duration::from_secs(20));
+    let headless = demo.engine_beside(own);
+    drop(std::fs::remove_file(&told));
+    let end = Instant::now() + Duration::from_secs(30);
+    let got = || std::fs::read_to_string(&told).unwrap_or_default();
+    while !got().contains("\"what\":\"approval\"") {
+        assert!(Instant::now() < end, "nothing told: {}", demo.status());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    kill(headless, Signal::SIGTERM).unwrap();
+    demo.stops();
+    let text = got();
+    let values = serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>();
+    let mut ids: Vec<String> = Vec::new();
+    for value in values {
+        for item in value.unwrap()["items"].as_array().unwrap() {
+            ids.push(item["id"].as_str().unwrap().to_owned());
+        }
+    }
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "each item once");
+}
+
 fn requested(text: &str) -> String {
     let line = text.lines().find(|line| line.contains("Request ")).unwrap();
     let after = line.split("Request ").nth(1).unwrap();

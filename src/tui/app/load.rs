@@ -43,6 +43,21 @@ pub struct Want {
     pub closing: bool,
 }
 
+impl Want {
+    /// A goal and what needs a person, nothing else.
+    pub fn of_goal(goal: GoalId) -> Self {
+        Self {
+            goal: Some(goal),
+            place: Place::Root(Kind::Goals),
+            query: JobQuery::default(),
+            window: 0..0,
+            beside: None,
+            decisions: Vec::new(),
+            closing: false,
+        }
+    }
+}
+
 /// A contract that was read before.
 #[derive(Debug)]
 struct KnownContract {
@@ -60,8 +75,11 @@ pub struct Loader {
     ids: Option<(i64, GoalId, JobQuery, Arc<Vec<JobId>>)>,
     base: Option<(i64, Option<GoalId>, Snapshot)>,
     /// They do not change while the number of jobs does not.
-    dependents: Option<(GoalId, u64, Arc<BTreeMap<JobId, u64>>)>,
+    dependents: Option<(GoalId, u64, Dependents)>,
 }
+
+/// How many jobs depend on each.
+type Dependents = Arc<BTreeMap<JobId, u64>>;
 
 impl Loader {
     /// One snapshot. With `hurry`, counts and the order of jobs may be those of the snapshot before:
@@ -143,7 +161,7 @@ impl Loader {
         view: &View<'_>,
         goal: &GoalId,
         jobs: u64,
-    ) -> Result<Arc<BTreeMap<JobId, u64>>, LedgerError> {
+    ) -> Result<Dependents, LedgerError> {
         if let Some((of, count, known)) = &self.dependents
             && (of, *count) == (goal, jobs)
         {
