@@ -258,6 +258,20 @@ impl Reading<'_> {
         self.at(table, key, &format!("{shown} is no setting{nearest}"))
     }
 
+    fn no_setting(&self, table: &Table, name: &str, key: &str) -> String {
+        let tables: &[&str] = if name.is_empty() {
+            &["notify", "keys"]
+        } else {
+            &[]
+        };
+        let known = SETTINGS
+            .iter()
+            .filter(|one| one.table == name)
+            .map(|one| one.key)
+            .chain(tables.iter().copied());
+        self.unknown(table, key, known)
+    }
+
     fn set(
         &self,
         config: &mut Config,
@@ -316,18 +330,7 @@ impl Reading<'_> {
                     .ok_or_else(|| wrong(format!("is a number from 1 to {MAX_EVERY_S}")))?;
                 config.notify.every_ms = seconds.unsigned_abs() * 1_000;
             }
-            _ => {
-                let known = SETTINGS
-                    .iter()
-                    .filter(|one| one.table == name)
-                    .map(|one| one.key)
-                    .chain(if name.is_empty() {
-                        ["notify", "keys"].as_slice().iter().copied()
-                    } else {
-                        [].as_slice().iter().copied()
-                    });
-                return Err(self.unknown(table, key, known));
-            }
+            _ => return Err(self.no_setting(table, name, key)),
         }
         Ok(())
     }

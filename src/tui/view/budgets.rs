@@ -34,24 +34,7 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
         let mut any = false;
         for day in days.iter().filter(|day| day.budget == name) {
             any = true;
-            let used = day.spent + day.reserved;
-            let mut line = Line::text(format!("  {}  ", day.day));
-            if let Some(limit) = limit {
-                let role = if used >= limit { Role::Bad } else { Role::Good };
-                line.push(
-                    gauge(used, limit, width.saturating_sub(48).clamp(8, 30)),
-                    role,
-                );
-                line.push("  ", Role::Text);
-            }
-            line.push(format!("{} spent", day.spent), Role::Text);
-            if day.reserved > 0 {
-                line.push(format!(", {} reserved", day.reserved), Role::Dim);
-            }
-            if limit.is_some_and(|limit| used >= limit) {
-                line.push(", used up", Role::Bad);
-            }
-            lines.push(line);
+            lines.push(of_day(day, limit, width));
             if let Some(text) = burn(model, day, limit) {
                 lines.extend(paragraph(&format!("  {text}"), Role::Dim, width));
             }
@@ -85,6 +68,28 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
         ));
     }
     lines
+}
+
+/// One day of one budget.
+fn of_day(day: &BudgetDay, limit: Option<u64>, width: usize) -> Line {
+    let used = day.spent + day.reserved;
+    let mut line = Line::text(format!("  {}  ", day.day));
+    if let Some(limit) = limit {
+        let role = if used >= limit { Role::Bad } else { Role::Good };
+        line.push(
+            gauge(used, limit, width.saturating_sub(48).clamp(8, 30)),
+            role,
+        );
+        line.push("  ", Role::Text);
+    }
+    line.push(format!("{} spent", day.spent), Role::Text);
+    if day.reserved > 0 {
+        line.push(format!(", {} reserved", day.reserved), Role::Dim);
+    }
+    if limit.is_some_and(|limit| used >= limit) {
+        line.push(", used up", Role::Bad);
+    }
+    line
 }
 
 /// For the day that goes on: how fast it is used, whether that lasts, and when it begins anew.
