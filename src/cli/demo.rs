@@ -4,7 +4,7 @@ use super::Common;
 use super::adopt::adopt_goal;
 use super::attach::{Screen, with_engine};
 use super::check::read_goal;
-use super::error::{CliError, ExitCode};
+use super::error::{CliError, ExitCode, NOTHING_ADOPTED};
 use super::launch::{Launch, Speed, is_practice_owner, launch};
 use super::output::{print_json, print_text};
 use super::owner::PRACTICE_OWNER;
@@ -61,10 +61,12 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     };
     let file = write_goal(&place, args)?;
     let (id, _) = adopt_goal(&ledger, read_goal(&file, &[])?, &me, true).map_err(|error| {
-        CliError::new(
-            error.what.as_str(),
-            "Another seed or number of jobs needs another --dir.",
-        )
+        // A ledger that is held or damaged has a remedy of its own.
+        if error.hint.as_str() == NOTHING_ADOPTED {
+            let hint = "Another seed, number of jobs or owner needs another --dir.";
+            return CliError::new(error.what.as_str(), hint);
+        }
+        error
     })?;
     let what = Launch {
         ledger: &ledger,
