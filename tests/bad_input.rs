@@ -317,6 +317,26 @@ fn one_changed_letter_is_found_and_its_job_named() {
 }
 
 #[test]
+fn another_demo_in_the_same_place_is_refused_and_changes_nothing() {
+    let (dir, ledger) = copy();
+    let file = dir.path().join("practice.toml");
+    let before = (
+        std::fs::read(&ledger).unwrap(),
+        std::fs::read(&file).unwrap(),
+    );
+    assert_told(demo(dir.path(), 9), &["practice", "another --dir"]);
+    assert!(
+        before
+            == (
+                std::fs::read(&ledger).unwrap(),
+                std::fs::read(&file).unwrap()
+            )
+    );
+    assert!(!dir.path().join("practice.toml.new").exists());
+    demo(dir.path(), 8).expect_code(0);
+}
+
+#[test]
 fn a_place_that_cannot_hold_a_ledger_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("a-file");

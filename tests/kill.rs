@@ -24,14 +24,14 @@ fn a_run_killed_again_and_again_keeps_its_promises() {
     let seed = number_of("DOGWATCH_KILL_SEED", 1);
     println!("{kills} kills, DOGWATCH_KILL_SEED={seed}");
     let dir = tempfile::tempdir().unwrap();
-    let demo = Demo::new(dir.path(), 1);
+    let demo = Demo::new(dir.path(), 7);
     let mut dice = Dice::new(seed);
     let count = |demo: &Demo| {
         let entries =
             look(&demo.ledger()).query_row("select count(*) from events", [], |row| row.get(0));
         entries.unwrap_or(0_i64)
     };
-    // An unkilled run of this seed has about 2500 entries: the kills are spread over them.
+    // An uncut run of this seed has about 2500 entries: the kills are spread over them.
     let stretch = 2000 / kills.max(1);
     let mut killed = 0;
     for number in 1..=kills {

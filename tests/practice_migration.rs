@@ -11,6 +11,7 @@ mod support;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
+use support::number_of;
 use support::practice::{Demo, assert_kept_its_promises, different_outputs, scenario};
 
 struct Done {
@@ -97,12 +98,16 @@ fn the_same_seed_gives_the_same_report_and_jobs() {
     assert_eq!(first.demo.jobs(), again.demo.jobs());
 }
 
+/// `tests/kill.rs` runs another seed each time; `DOGWATCH_SEEDS` is how many more are run here, uncut.
 #[test]
-fn another_seed_keeps_the_promises_as_well() {
-    let other = done(7);
-    assert_kept_its_promises(&other.demo, &other.report);
-    // Other faults met it: the seed is no decoration.
-    assert_ne!(first().demo.jobs(), other.demo.jobs());
+fn other_seeds_keep_the_promises_as_well() {
+    for seed in 2..2 + number_of("DOGWATCH_SEEDS", 0) {
+        println!("seed {seed}");
+        let other = done(seed);
+        assert_kept_its_promises(&other.demo, &other.report);
+        // Other faults met it: the seed is no decoration.
+        assert_ne!(first().demo.jobs(), other.demo.jobs());
+    }
 }
 
 /// The comparison of this file can fail: one changed value, one row twice, one lost, one run that did less.
