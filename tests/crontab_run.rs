@@ -274,7 +274,7 @@ fn cron_instants(line: &str, zone: &str) -> Vec<Timestamp> {
                     AmbiguousOffset::Unambiguous { .. } => found.extend(ambiguous.compatible()),
                     // The clock shows it twice, or not at all: it matters to what runs at all hours only.
                     AmbiguousOffset::Fold { .. } if runs_each_hour => {
-                        found.extend(ambiguous.clone().earlier());
+                        found.extend(ambiguous.earlier());
                         found.extend(ambiguous.later());
                     }
                     AmbiguousOffset::Fold { .. } => found.extend(ambiguous.earlier()),
