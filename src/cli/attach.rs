@@ -4,24 +4,88 @@ use super::Common;
 use super::error::{CliError, ExitCode};
 use super::launch::{Launch, launch};
 use super::place::ledger_path;
+use crate::engine::{EngineError, Finish};
 use crate::ledger::Reader;
 use crate::model::GoalId;
+use crate::tui::theme::Theme;
+use crate::tui::{
+    self, ColourWhen, EngineHandle, EngineHere, Leave, Options, TuiError, locale_is_utf8,
+};
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 /// How the interface looks.
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Screen {
     /// Only look: every changing action is gone.
     #[arg(long)]
-    pub read_only: bool,
-    /// ASCII borders and marks.
+    read_only: bool,
+    /// ASCII borders and marks; chosen by itself where the locale is not UTF-8.
     #[arg(long)]
-    pub ascii: bool,
-    /// `auto`, `always` or `never`; NO_COLOR is obeyed.
+    ascii: bool,
+    /// For a bad link: at most two frames a second.
+    #[arg(long)]
+    calm: bool,
+    /// Ring the terminal's bell and post a notice when something new needs a person.
+    #[arg(long)]
+    notify: bool,
+    /// `auto`, `always` or `never`; NO_COLOR is obeyed by `auto`.
     #[arg(long, default_value = "auto", value_parser = ["auto", "always", "never"])]
-    pub color: String,
-    /// A theme's name.
+    color: String,
+    /// A theme: default, light, dark, solarized, high-contrast, mono, or NAME.toml in the
+    /// configuration directory's themes/.
     #[arg(long, default_value = "default")]
-    pub theme: String,
+    theme: String,
+}
+
+impl Default for Screen {
+    fn default() -> Self {
+        Self {
+            read_only: false,
+            ascii: false,
+            calm: false,
+            notify: false,
+            color: "auto".to_owned(),
+            theme: "default".to_owned(),
+        }
+    }
+}
+
+impl Screen {
+    fn options(&self, ledger: &Path, goal: Option<GoalId>, engine: EngineHere) -> Options {
+        let theme = Theme::find(&self.theme, theme_dir().as_deref()).unwrap_or_else(|why| {
+            eprintln!(
+                "{}",
+                CliError::new(why, "The default theme is used.").render()
+            );
+            Theme::built_in("default").unwrap_or_else(|_| Theme::plain())
+        });
+        Options {
+            ledger: ledger.to_path_buf(),
+            goal,
+            read_only: self.read_only,
+            theme,
+            ascii: self.ascii || !locale_is_utf8(|name| std::env::var(name).ok()),
+            colour: match self.color.as_str() {
+                "always" => ColourWhen::Always,
+                "never" => ColourWhen::Never,
+                _ => ColourWhen::Auto,
+            },
+            calm: self.calm,
+            notify: self.notify,
+            keys: Vec::new(),
+            engine,
+        }
+    }
+}
+
+/// Where this account keeps themes of its own.
+fn theme_dir() -> Option<PathBuf> {
+    directories::ProjectDirs::from("", "", "dogwatch").map(|dirs| dirs.config_dir().join("themes"))
 }
 
 /// Arguments.
@@ -40,17 +104,152 @@ pub struct Args {
 /// When there is no ledger or no terminal.
 pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     let path = ledger_path(common)?;
-    drop(Reader::open(&path)?);
-    let _ = (&args.goal, &args.screen);
-    Err(CliError::new("the interface is not wired yet", ""))
+    let reader = Reader::open(&path)?;
+    let goal = match &args.goal {
+        Some(name) => Some(super::place::goal(&reader, Some(name))?.goal),
+        None => None,
+    };
+    drop(reader);
+    tui::run(args.screen.options(&path, goal, EngineHere::None))?;
+    Ok(ExitCode::Done)
 }
 
-/// Opens the interface over an engine in a thread of this process.
+type Outcome = Option<Result<Finish, EngineError>>;
+
+/// The engine's thread, as the interface may know it.
+struct EngineThread {
+    outcome: Arc<Mutex<Outcome>>,
+}
+
+impl EngineHandle for EngineThread {
+    fn finished(&self) -> Option<Result<(), String>> {
+        let outcome = self.outcome.lock().ok()?;
+        outcome.as_ref().map(|one| match one {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        })
+    }
+}
+
+/// Opens the interface over an engine in a thread of this process, and does what the operator says on
+/// leaving: work goes on without a terminal unless it is told to stop.
 ///
 /// # Errors
-/// When the engine cannot start or ends with an error, or there is no terminal.
+/// When the engine cannot start or ended with an error, or there is no terminal.
 pub fn with_engine(what: &Launch<'_>, screen: &Screen) -> Result<ExitCode, CliError> {
     let launched = launch(what)?;
-    let _ = (launched, screen, GoalId::from(""));
-    Err(CliError::new("the interface is not wired yet", ""))
+    let stop = launched.stop.clone();
+    let outcome: Arc<Mutex<Outcome>> = Arc::default();
+    let thread = start_thread(launched, Arc::clone(&outcome))?;
+    let handle = EngineThread {
+        outcome: Arc::clone(&outcome),
+    };
+    let options = screen.options(
+        what.ledger,
+        Some(what.goal.clone()),
+        EngineHere::InProcess(Box::new(handle)),
+    );
+    let left = tui::run(options).map_err(CliError::from);
+    let goes_on = matches!(left, Ok(Leave::Detach | Leave::TtyLost));
+    match &left {
+        Ok(Leave::Detach) => stop.at_safe_point("detached; work goes on without a terminal"),
+        Ok(Leave::TtyLost) => stop.at_safe_point("the terminal went away; work goes on without it"),
+        Ok(Leave::StopAtSafePoint) => stop.at_safe_point("stopped by the operator at a safe point"),
+        Ok(Leave::Terminated) => stop.after_current_steps("the process was asked to end"),
+        _ => stop.after_current_steps("stopped by the operator after the current steps"),
+    }
+    let panicked = thread.join().is_err();
+    let leave = left?;
+    if panicked {
+        return Err(CliError::new(
+            "the engine's thread ended by a defect",
+            "Everything committed is kept; run it again and it goes on.",
+        ));
+    }
+    if let Ok(mut outcome) = outcome.lock()
+        && let Some(Err(error)) = outcome.take()
+    {
+        return Err(error.into());
+    }
+    if goes_on {
+        let log = go_on_headless(what)?;
+        if leave == Leave::Detach {
+            super::output::print_text(&format!(
+                "work goes on without a terminal, log {}\nsee it again: dogwatch attach --ledger {}",
+                log.display(),
+                what.ledger.display()
+            ))?;
+        }
+    }
+    Ok(ExitCode::Done)
+}
+
+fn start_thread(
+    mut launched: super::launch::Launched,
+    outcome: Arc<Mutex<Outcome>>,
+) -> Result<JoinHandle<()>, CliError> {
+    std::thread::Builder::new()
+        .name("engine".to_owned())
+        .spawn(move || {
+            let result = launched.engine.run();
+            // The lock is released before the outcome is told, so that the next engine can start.
+            drop(launched);
+            if let Ok(mut slot) = outcome.lock() {
+                *slot = Some(result);
+            }
+        })
+        .map_err(|error| {
+            CliError::new(
+                format!("no thread for the engine: {error}"),
+                "Nothing was started.",
+            )
+        })
+}
+
+/// Starts the same engine in a session of its own; its output goes to a file beside the ledger.
+fn go_on_headless(what: &Launch<'_>) -> Result<PathBuf, CliError> {
+    let mut name = what.ledger.as_os_str().to_owned();
+    name.push(".log");
+    let log = PathBuf::from(name);
+    let failed = |error: std::io::Error| {
+        CliError::new(
+            format!("work could not go on without the terminal: {error}"),
+            "Everything committed is kept. Start it again: dogwatch run --headless.",
+        )
+    };
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&log)
+        .map_err(failed)?;
+    let also = file.try_clone().map_err(failed)?;
+    let mut words: Vec<OsString> = ["run", "--headless", "--detached", "--goal"]
+        .map(OsString::from)
+        .to_vec();
+    words.push(what.goal.as_str().into());
+    words.push("--speed".into());
+    words.push(what.speed.to_string().into());
+    words.push("--ledger".into());
+    words.push(
+        std::path::absolute(what.ledger)
+            .map_err(failed)?
+            .into_os_string(),
+    );
+    if what.practice_owner {
+        words.push("--practice-owner".into());
+    }
+    Command::new(std::env::current_exe().map_err(failed)?)
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(file)
+        .stderr(also)
+        .spawn()
+        .map_err(failed)?;
+    Ok(log)
+}
+
+impl From<TuiError> for CliError {
+    fn from(error: TuiError) -> Self {
+        Self::new(error.to_string(), error.hint())
+    }
 }

@@ -44,6 +44,9 @@ pub struct Args {
     /// Begin a session of its own, so that the terminal's end does not end the work.
     #[arg(long, hide = true, requires = "headless")]
     detached: bool,
+    /// The simulated owner decides; only in the practice world.
+    #[arg(long, hide = true, requires = "headless")]
+    practice_owner: bool,
     #[command(flatten)]
     screen: Screen,
 }
@@ -78,7 +81,7 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
             exit_when_waiting: args.exit_when_waiting,
             stay_after_end: !args.headless,
         },
-        practice_owner: false,
+        practice_owner: args.practice_owner,
     };
     if args.headless {
         let mut launched = launch(&what)?;
@@ -112,7 +115,7 @@ fn stop_on_signals(stop: Stop) -> Result<(), CliError> {
             for signal in signals.forever() {
                 // A terminal that goes away does not end headless work.
                 if signal != SIGHUP {
-                    stop.after_current_steps();
+                    stop.after_current_steps(&format!("signal {signal}"));
                 }
             }
         });

@@ -12,11 +12,13 @@ pub(super) struct Heart {
 }
 
 impl Heart {
-    pub(super) fn new(every_ms: i64, now: TimeMs) -> Self {
+    /// Goes on where the last engine's heart stopped, so that what became overdue while none ran is
+    /// shown at once.
+    pub(super) fn new(every_ms: i64, last: Option<TimeMs>, now: TimeMs) -> Self {
         let every_ms = every_ms.max(1_000);
         Self {
             every_ms,
-            next: now.plus_ms(every_ms),
+            next: last.unwrap_or(now).plus_ms(every_ms),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Which job is looked at next: ready jobs in order, timers, and the slots that limit concurrency.
 
+use super::cycles::cyclic;
 use super::surroundings::{ClauseView, UpstreamView, upstream_view};
 use crate::ledger::facts::JobFacts;
 use crate::model::{JobId, JobState, TimeMs, WaitKind};
@@ -82,7 +83,7 @@ impl Index {
         index
     }
 
-    /// Dependents, levels and cycles (Kahn's order; what is never freed is in or below a cycle).
+    /// Dependents, levels and cycles (Kahn's order; what is never freed is in a cycle or below one).
     fn link(&mut self) {
         let mut open: BTreeMap<JobId, usize> = BTreeMap::new();
         let edges: Vec<(JobId, JobId)> = self
@@ -124,7 +125,13 @@ impl Index {
                 }
             }
         }
-        for id in open.keys() {
+        let left: BTreeSet<JobId> = open.into_keys().collect();
+        let in_cycle = cyclic(&left, |id| {
+            self.jobs
+                .get(id)
+                .map_or(&[][..], |job| job.upstream.as_slice())
+        });
+        for id in &in_cycle {
             if let Some(job) = self.jobs.get_mut(id) {
                 job.in_cycle = true;
             }

@@ -6,6 +6,7 @@
 pub mod adopt;
 pub mod approval;
 pub mod call;
+mod cycles;
 pub mod decide;
 pub mod decisions;
 pub mod executor;
@@ -15,6 +16,7 @@ pub mod operation;
 mod plan;
 pub mod quota;
 pub mod report;
+pub(crate) mod rig;
 pub mod run;
 mod settle;
 pub mod surroundings;

@@ -41,15 +41,18 @@ pub fn back_off_ms(first_ms: i64, count: u32) -> i64 {
 }
 
 /// What the reply to an effect means for the ledger.
+///
+/// A refusal of a resend speaks of the resend alone: what came of the send before is as unknown as it
+/// was, and is looked up again.
 pub fn event_of_effect(
-    id: &OperationId,
-    config: &Digest,
+    operation: &OperationFacts,
     effect: &Effect,
     refusals: u32,
     now: TimeMs,
 ) -> Event {
+    let id = &operation.id;
     match effect {
-        Effect::Applied(found) if found.config_digest == *config => Event::OpApplied {
+        Effect::Applied(found) if found.config_digest == operation.config => Event::OpApplied {
             operation: id.clone(),
             reference: found.reference.clone(),
             observed: found.observed.clone(),
@@ -62,6 +65,15 @@ pub fn event_of_effect(
                 found.config_digest.short()
             ),
             next_look: now.plus_ms(FIRST_LOOK_MS),
+        },
+        Effect::Refused {
+            why,
+            retry_after_ms,
+            ..
+        } if operation.sends > 1 => Event::OpUnknown {
+            operation: id.clone(),
+            why: format!("sent again and refused ({why}); an earlier send may have worked"),
+            next_look: now.plus_ms(retry_after_ms.unwrap_or(back_off_ms(15_000, operation.sends))),
         },
         Effect::Refused {
             why,

@@ -3,12 +3,14 @@
 use super::call::{Call, CheckCall, PrepareCall};
 use super::decide::{Rules, Step, Waiting, decide};
 use super::operation::operation_id;
+use super::rig::Sabotage;
 use super::run::{Engine, EngineError, Errand};
 use super::surroundings::lineage_digest;
 use crate::ledger::event::Event;
 use crate::ledger::facts::{ApprovalState, JobFacts, OperationFacts, WaitFacts};
 use crate::model::{
-    Action, ApprovalId, ClauseId, Digest, FailureClass, JobId, JobState, OperationId, WaitKind,
+    Action, ApprovalId, ClauseId, Digest, FailureClass, JobId, JobState, OperationId,
+    OperationState, WaitKind,
 };
 use crate::worker::{PrepareRequest, PreviousConfig};
 use crate::world::ports::{EffectRef, EffectRequest, Upstream};
@@ -20,7 +22,8 @@ impl Engine {
     /// Lets a job take steps until it makes a call, waits or ends.
     pub(super) fn advance(&mut self, id: &JobId) -> Result<(), EngineError> {
         for _ in 0..MAX_STEPS {
-            let facts = self.facts(id)?;
+            let mut facts = self.facts(id)?;
+            self.overlook(&mut facts);
             let around = self.surroundings(id);
             let rules = Rules {
                 contract: &self.goal.contract,
@@ -38,6 +41,22 @@ impl Engine {
         )
     }
 
+    /// A wrong engine that takes what it left behind for undone.
+    fn overlook(&self, facts: &mut JobFacts) {
+        for (id, operation) in &mut facts.operations {
+            let open = matches!(
+                operation.state,
+                OperationState::Intended | OperationState::Unknown
+            );
+            if self
+                .rig
+                .fires(Sabotage::SkipSettle, open && self.rig.ignored.contains(id))
+            {
+                operation.state = OperationState::Refused;
+            }
+        }
+    }
+
     /// Takes one step; true when the job has nothing more to do in this turn.
     fn take_step(&mut self, id: &JobId, facts: &JobFacts, step: Step) -> Result<bool, EngineError> {
         match step {
@@ -45,6 +64,16 @@ impl Engine {
             Step::CloseCheck => self.close_check(id, facts)?,
             Step::StartAttempt(index) => self.start_attempt(id, facts, index)?,
             Step::Prepare => self.call_worker(id, facts)?,
+            Step::Stage(_)
+                if self.rig.fires(
+                    Sabotage::RefusalIsTry,
+                    facts.refusals > 0
+                        && facts.refusals + facts.staging_tries
+                            >= self.goal.contract.limits.staging_tries,
+                ) =>
+            {
+                self.hand_over(id, "staging failed too often")?;
+            }
             Step::Stage(lineage) => self.intend(id, facts, Action::Stage, &lineage)?,
             Step::Watch(operation) => self.watch(id, facts, &operation),
             Step::Check(clause, lineage) => self.call_checker(id, facts, &clause, &lineage)?,
@@ -440,8 +469,11 @@ impl Engine {
         if wait.kind != WaitKind::World {
             self.index.release(id);
         }
-        self.index
-            .set_timer(id, wait.next_check.max(self.now.plus_ms(1)));
+        let by_clock = matches!(wait.kind, WaitKind::World | WaitKind::Quota);
+        if !self.rig.fires(Sabotage::ForgetWake, by_clock) {
+            self.index
+                .set_timer(id, wait.next_check.max(self.now.plus_ms(1)));
+        }
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use super::executor::{Executor, Ticket};
 use super::heartbeat::Heart;
 use super::index::Index;
 use super::quota::{QUERIES, Quota};
+use super::rig::{Point, Rig, Sabotage};
 use super::surroundings::{ClauseView, QuotaView, Surroundings};
 use crate::check::checker;
 use crate::contract::Goal;
@@ -15,8 +16,7 @@ use crate::ledger::{Batch, Holder, Ledger, LedgerError};
 use crate::model::{Digest, JobId, JobState, OperationId, TimeMs, time::Clock};
 use crate::world::ports::Output;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
@@ -60,21 +60,44 @@ pub struct Settings {
 
 /// Asks a running engine to stop; shared between threads.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicU8>);
+pub struct Stop(Arc<Mutex<Option<(StopLevel, String)>>>);
+
+/// How soon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum StopLevel {
+    AfterSteps,
+    SafePoint,
+}
 
 impl Stop {
-    /// Start nothing new; end when every call in progress is answered.
-    pub fn after_current_steps(&self) {
-        self.0.fetch_max(1, Ordering::SeqCst);
+    /// Start nothing new; end when every call in progress is answered. The reason is written down.
+    pub fn after_current_steps(&self, why: &str) {
+        self.ask(StopLevel::AfterSteps, why);
     }
 
-    /// Start nothing new; end when every side effect in progress is answered.
-    pub fn at_safe_point(&self) {
-        self.0.fetch_max(2, Ordering::SeqCst);
+    /// Start nothing new; end when every side effect in progress is answered. The reason is written
+    /// down.
+    pub fn at_safe_point(&self, why: &str) {
+        self.ask(StopLevel::SafePoint, why);
     }
 
-    fn level(&self) -> u8 {
-        self.0.load(Ordering::SeqCst)
+    /// A later request can only bring the end nearer.
+    fn ask(&self, level: StopLevel, why: &str) {
+        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if asked.as_ref().is_none_or(|(own, _)| *own < level) {
+            *asked = Some((level, why.to_owned()));
+        }
+    }
+
+    fn asked(&self) -> Option<(StopLevel, String)> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn level(&self) -> Option<StopLevel> {
+        self.asked().map(|(level, _)| level)
     }
 }
 
@@ -116,7 +139,10 @@ pub struct Engine {
     pub(super) quota: Option<Quota>,
     pub(super) now: TimeMs,
     pub(super) in_flight: BTreeMap<Ticket, (JobId, Errand)>,
+    pub(super) rig: Rig,
     clock: Clock,
+    /// What the clock said last; the engine's time moves by the difference.
+    last_read: TimeMs,
     executor: Box<dyn Executor>,
     settings: Settings,
     stop: Stop,
@@ -159,6 +185,11 @@ impl Engine {
     /// # Errors
     /// When the ledger cannot be read or its own chain is broken.
     pub fn new(parts: Parts) -> Result<Self, EngineError> {
+        Self::with_rig(parts, Rig::default())
+    }
+
+    /// The same with the laboratory's hooks.
+    pub(crate) fn with_rig(parts: Parts, rig: Rig) -> Result<Self, EngineError> {
         let Parts {
             ledger,
             goal,
@@ -169,8 +200,13 @@ impl Engine {
             stop,
             operator,
         } = parts;
-        let now = clock.now();
         let view = ledger.read();
+        // A clock that went back while nobody looked would give expired requests and spent days a new
+        // life; the engine's time never goes back.
+        let last_read = clock.now();
+        let now = view
+            .last_engine_time()?
+            .map_or(last_read, |last| last.max(last_read));
         let all = view.all_facts(&goal.contract.id)?;
         let clean = view.stopped_cleanly()?;
         let damage = view.broken_chains()?;
@@ -182,7 +218,12 @@ impl Engine {
             .per_day
             .get(QUERIES)
             .map(|budget| Quota::new(budget.limit, &goal.contract.workdays.zone, &days, now));
-        let heart = Heart::new(goal.contract.heartbeat.every_ms, now);
+        let row = view
+            .goals()?
+            .into_iter()
+            .find(|row| row.goal == goal.contract.id);
+        let last_beat = row.and_then(|row| row.heartbeat_at.or(Some(row.adopted_at)));
+        let heart = Heart::new(goal.contract.heartbeat.every_ms, last_beat, now);
         let mut engine = Self {
             ledger,
             goal,
@@ -191,7 +232,9 @@ impl Engine {
             quota,
             now,
             in_flight: BTreeMap::new(),
+            rig,
             clock,
+            last_read,
             executor,
             settings,
             stop,
@@ -237,7 +280,11 @@ impl Engine {
             }
         }
         for facts in all {
-            if facts.unsettled().next().is_some() {
+            if self.rig.is(Sabotage::SkipSettle) {
+                self.rig
+                    .ignored
+                    .extend(facts.unsettled().map(|one| one.id.clone()));
+            } else if facts.unsettled().next().is_some() {
                 self.settle_first.insert(facts.id.clone());
                 self.index.mark_ready(&facts.id);
             }
@@ -287,29 +334,38 @@ impl Engine {
                 break finish;
             }
         };
+        self.say_goodbye(finish)?;
+        Ok(finish)
+    }
+
+    /// Writes down that nothing was cut off.
+    pub(crate) fn say_goodbye(&mut self, finish: Finish) -> Result<(), EngineError> {
+        let why = match finish {
+            Finish::Ended => "every job has ended".to_owned(),
+            Finish::OnlyPeople => "only people can move it on".to_owned(),
+            Finish::Stopped => self.stop.asked().map(|(_, why)| why).unwrap_or_default(),
+        };
         self.batch.entries.push(Entry {
             at: self.now,
             goal: "".into(),
             job: None,
             attempt: None,
             actor: Actor::Engine,
-            event: Event::EngineStopped {
-                why: format!("{finish:?}").to_lowercase(),
-            },
+            event: Event::EngineStopped { why },
         });
         self.commit()?;
         self.ledger
             .beat(wall(), self.now, BEAT_EVERY.as_millis() as i64, "stopped");
-        Ok(finish)
+        Ok(())
     }
 
     /// One turn; `Some` when the run is over.
-    pub(super) fn turn(&mut self) -> Result<Option<Finish>, EngineError> {
-        self.now = self.now.max(self.clock.now());
+    pub(crate) fn turn(&mut self) -> Result<Option<Finish>, EngineError> {
+        self.tick();
         if let Some(quota) = &mut self.quota {
             quota.roll(self.now);
         }
-        let draining = self.stop.level() > 0;
+        let draining = self.stop.level().is_some();
         for (ticket, reply) in self.executor.finished(self.now) {
             if let Some((job, errand)) = self.in_flight.remove(&ticket) {
                 self.take_reply(&job, errand, reply)?;
@@ -322,6 +378,13 @@ impl Engine {
             self.advance_ready()?;
         }
         let worked = !self.batch.is_empty() || !self.calls.is_empty();
+        let effects = self
+            .calls
+            .iter()
+            .any(|(_, errand, _)| matches!(errand, Errand::Effect(_)));
+        if self.rig.fires(Sabotage::ActBeforeCommit, effects) {
+            self.dispatch();
+        }
         self.commit()?;
         self.dispatch();
         if let Some(finish) = self.over(draining)? {
@@ -332,6 +395,14 @@ impl Engine {
         }
         self.beat("running");
         Ok(None)
+    }
+
+    /// Moves the engine's time by what the clock moved. A clock that goes back stands still for it, so
+    /// that every timer still fires after the pause it was set for.
+    fn tick(&mut self) {
+        let read = self.clock.now();
+        self.now = self.now.plus_ms(read.since(self.last_read).max(0));
+        self.last_read = read;
     }
 
     fn advance_ready(&mut self) -> Result<(), EngineError> {
@@ -356,7 +427,12 @@ impl Engine {
         if !self.heart.is_due(self.now) {
             return Ok(());
         }
-        let overview = self.ledger.read().overview(&self.goal.contract.id)?;
+        let mut overview = self.ledger.read().overview(&self.goal.contract.id)?;
+        // The overview goes by the last beat, which on a fast clock is long ago.
+        overview.stalled = self
+            .ledger
+            .read()
+            .stalled(&self.goal.contract.id, self.now)?;
         let alerts = self.ledger.read().alerts(&self.goal.contract.id)?;
         let active = self.index.active_count();
         for event in self.heart.beat(
@@ -377,7 +453,8 @@ impl Engine {
                 .in_flight
                 .values()
                 .any(|(_, errand)| matches!(errand, Errand::Effect(_)));
-            let wait_for_all = self.stop.level() == 1 && !self.in_flight.is_empty();
+            let wait_for_all =
+                self.stop.level() == Some(StopLevel::AfterSteps) && !self.in_flight.is_empty();
             return Ok((!effects_open && !wait_for_all).then_some(Finish::Stopped));
         }
         if !self.in_flight.is_empty() || !self.calls.is_empty() {
@@ -421,11 +498,14 @@ impl Engine {
         .flatten()
         .min()
         .unwrap_or(self.now);
+        // The clock may be behind the engine's time; only the difference counts.
+        let pause = next.since(self.now).max(1);
+        let until = self.clock.now().plus_ms(pause);
         if self.clock.is_virtual() {
-            self.clock.advance_to(next.max(self.now.plus_ms(1)));
+            self.clock.advance_to(until);
         } else {
             self.executor
-                .wait(self.clock.real_delay_until(next).min(LONGEST_SLEEP));
+                .wait(self.clock.real_delay_until(until).min(LONGEST_SLEEP));
         }
     }
 
@@ -447,9 +527,11 @@ impl Engine {
             }
         }
         // Other processes' decisions arrive at a person's pace; ten looks a second are enough.
-        let due = self
-            .last_decision_check
-            .is_none_or(|at| at.elapsed() >= Duration::from_millis(100));
+        // On a virtual clock every turn looks, so that the same acts give the same ledger.
+        let due = self.clock.is_virtual()
+            || self
+                .last_decision_check
+                .is_none_or(|at| at.elapsed() >= Duration::from_millis(100));
         if !due {
             return Ok(());
         }
@@ -555,7 +637,18 @@ impl Engine {
     fn commit(&mut self) -> Result<(), EngineError> {
         let batch = std::mem::take(&mut self.batch);
         self.changed.clear();
+        self.cut(Point::BeforeCommit)?;
         self.ledger.append(&batch)?;
+        self.cut(Point::AfterCommit)
+    }
+
+    /// Ends the engine as a kill would, where the laboratory says so.
+    fn cut(&mut self, point: Point) -> Result<(), EngineError> {
+        if self.rig.dies_at(point) {
+            return Err(EngineError::Setup(format!(
+                "killed by the laboratory: {point:?}"
+            )));
+        }
         Ok(())
     }
 

@@ -3,12 +3,15 @@
 use super::approval::{approval_id, bundle};
 use super::call::Reply;
 use super::decide::Waiting;
-use super::operation::{back_off_ms, event_of_effect, event_of_look_up};
+use super::operation::{back_off_ms, event_of_effect, event_of_look_up, proof};
+use super::rig::Sabotage;
 use super::run::{Engine, EngineError, Errand};
 use super::surroundings::ClauseView;
 use crate::check::Evidence;
 use crate::ledger::event::Event;
-use crate::model::{Digest, FailureClass, JobId, JobState, OperationId, WaitKind, Wake};
+use crate::model::{
+    Digest, FailureClass, JobId, JobState, OperationId, OperationState, WaitKind, Wake,
+};
 use crate::worker::{PrepareFailure, PrepareReply};
 use crate::world::ports::{Effect, Lookup, PortError, RunState, Upstream};
 
@@ -112,7 +115,7 @@ impl Engine {
         let Some(own) = facts.operations.get(operation) else {
             return Ok(());
         };
-        let event = event_of_effect(operation, &own.config, effect, facts.refusals, self.now);
+        let event = event_of_effect(own, effect, facts.refusals, self.now);
         self.emit(id, shorten(event))
     }
 
@@ -126,7 +129,30 @@ impl Engine {
         let Some(own) = facts.operations.get(operation) else {
             return Ok(());
         };
-        let event = event_of_look_up(own, lookup, &self.context.world.target.info(), self.now);
+        // A person may have ruled while the look-up was under way. What the environment shows corrects a
+        // "did not happen"; not being found takes nothing back.
+        let settled = matches!(own.state, OperationState::Applied | OperationState::Refused);
+        let corrects = own.state == OperationState::Refused
+            && matches!(lookup, Lookup::Found(found) if found.config_digest == own.config);
+        if settled && !corrects {
+            return Ok(());
+        }
+        let mut info = self.context.world.target.info();
+        let absent = *lookup == Lookup::Absent && proof(&info, own.action).is_none();
+        if self.rig.fires(Sabotage::ResendWithoutProof, absent) {
+            info.one_effect_per_id
+                .insert(own.action.word().to_owned(), true);
+        }
+        let event = if self.rig.fires(Sabotage::AbsentIsRefused, absent) {
+            let refused = Effect::Refused {
+                why: "not found".to_owned(),
+                class: FailureClass::Environment,
+                retry_after_ms: None,
+            };
+            event_of_effect(own, &refused, 0, self.now)
+        } else {
+            event_of_look_up(own, lookup, &info, self.now)
+        };
         let again = matches!(event, Event::OpSentAgain { .. });
         self.emit(id, shorten(event))?;
         if again {
@@ -181,10 +207,8 @@ impl Engine {
             }
             Ok(RunState::Failed { class, why, log }) => {
                 let log = self.blob(tail(&log).as_bytes());
-                let retry_at = (class != FailureClass::Job).then(|| {
-                    self.now
-                        .plus_ms(back_off_ms(60_000, facts.staging_tries.saturating_sub(1)))
-                });
+                let retry_at = (class != FailureClass::Job)
+                    .then(|| self.now.plus_ms(back_off_ms(60_000, facts.staging_tries)));
                 self.emit(
                     id,
                     Event::RunFailed {

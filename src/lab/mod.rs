@@ -2,3 +2,4 @@
 
 pub mod noop;
 pub mod noop_goal;
+pub mod sim;

@@ -97,3 +97,57 @@ pub fn origin() -> String {
         _ => "local".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::LedgerError;
+
+    fn decision(id: &str) -> Decision {
+        Decision {
+            id: DecisionId::from(id),
+            goal: GoalId::from("g"),
+            job: JobId::from("a"),
+            act: Act::Pause,
+            account: Account("ann".into()),
+            from: "pts/1".into(),
+            at: TimeMs(5),
+        }
+    }
+
+    #[test]
+    fn a_decision_reaches_the_ledger_whether_or_not_an_engine_runs() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ledger.db");
+        assert!(matches!(
+            submit(&path, decision("d0")),
+            Err(LedgerError::Missing(_))
+        ));
+        let engine = Ledger::open_for_engine(&path).unwrap();
+        submit(&path, decision("d1")).unwrap();
+        drop(engine);
+        submit(&path, decision("d2")).unwrap();
+        let reader = Reader::open(&path).unwrap();
+        let pending = reader.view().pending_decisions().unwrap();
+        let ids: Vec<&str> = pending.iter().map(|row| row.decision.as_str()).collect();
+        assert_eq!(ids, ["d1", "d2"]);
+        assert_eq!(pending[0].by.0, "ann");
+    }
+
+    #[test]
+    fn the_engine_s_time_is_the_machine_s_only_when_they_agree() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ledger.db");
+        let engine = Ledger::open_for_engine(&path).unwrap();
+        let wall = TimeMs(2_000_000_000_000);
+        assert_eq!(engine_time(&path, wall).unwrap(), wall, "nothing is known");
+        engine.beat(wall, wall.plus_ms(-5), 1_000, "running");
+        let later = wall.plus_ms(700);
+        assert_eq!(engine_time(&path, later).unwrap(), later);
+        engine.beat(wall, TimeMs(1_711_962_000_000), 1_000, "running");
+        assert_eq!(
+            engine_time(&path, later).unwrap(),
+            TimeMs(1_711_962_000_000)
+        );
+    }
+}

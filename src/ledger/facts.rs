@@ -216,7 +216,8 @@ pub struct JobFacts {
     pub last_failures: Vec<String>,
     /// The config that failed last.
     pub failed_config: Option<Digest>,
-    /// Staging runs of the current config.
+    /// Staging runs of the current config that failed. One that is made again because of a change
+    /// upstream is no try.
     pub staging_tries: u32,
     /// Staging runs of all configs, for people.
     pub tries_total: u32,
@@ -388,6 +389,8 @@ impl JobFacts {
                 self.repair_rounds = 0;
                 self.failed_config = None;
                 self.last_failures.clear();
+                // A try that took the old verdicts over would not be one; passes stay valid by their key.
+                self.evidence.retain(|_, one| one.verdict == Verdict::Pass);
                 self.forget_config();
             }
             _ => {}
@@ -525,6 +528,7 @@ impl JobFacts {
                     class: *class,
                     why: why.clone(),
                 });
+                self.staging_tries += 1;
                 self.not_before = *retry_at;
                 self.last_progress = entry.at;
             }
@@ -546,7 +550,6 @@ impl JobFacts {
         match operation.action {
             // A run of a config that was replaced meanwhile settles, and counts for nothing.
             Action::Stage if self.config.as_ref() == Some(&operation.config) => {
-                self.staging_tries += 1;
                 self.tries_total += 1;
                 self.run = Some(RunFacts::Going {
                     operation: id.clone(),

@@ -612,12 +612,17 @@ impl<'a> View<'a> {
             .engine
             .as_ref()
             .map_or(overview.last_at, |engine| engine.engine_at);
-        overview.stalled = self.count(
-            "SELECT count(*) FROM jobs WHERE goal = ?1 AND overdue_ms < ?2",
-            params![goal.as_str(), now.0],
-        )?;
+        overview.stalled = self.stalled(goal, now)?;
         overview.queries = self.budget_days(goal)?;
         Ok(overview)
+    }
+
+    /// Waits that are past their overdue time at an instant.
+    pub fn stalled(&self, goal: &GoalId, now: TimeMs) -> Answer<u64> {
+        self.count(
+            "SELECT count(*) FROM jobs WHERE goal = ?1 AND overdue_ms < ?2",
+            params![goal.as_str(), now.0],
+        )
     }
 
     /// Use of renewing budgets, newest day first, at most 30 rows.
@@ -913,6 +918,16 @@ impl<'a> View<'a> {
         self.one("SELECT max(at_ms) FROM events", [], |row| {
             Ok(row.get::<_, Option<i64>>(0)?.map(TimeMs))
         })
+        .map(Option::flatten)
+    }
+
+    /// The latest time that an engine wrote down. Decisions carry other processes' clocks and do not count.
+    pub fn last_engine_time(&self) -> Answer<Option<TimeMs>> {
+        self.one(
+            "SELECT max(at_ms) FROM events WHERE kind <> 'decision.submitted'",
+            [],
+            |row| Ok(row.get::<_, Option<i64>>(0)?.map(TimeMs)),
+        )
         .map(Option::flatten)
     }
 

@@ -45,6 +45,15 @@ impl Batch {
     }
 }
 
+/// Whether a commit waits for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Durability {
+    /// It does. Nothing else is reachable from outside the crate.
+    Full,
+    /// It does not; see [`Ledger::open_for_simulation`].
+    Simulated,
+}
+
 /// A ledger open for writing: by the one engine, or by any process for decisions.
 #[derive(Debug)]
 pub struct Ledger {
@@ -73,12 +82,28 @@ impl Ledger {
                 source,
             })?;
         }
+        let ledger = Self::open_locked(path, Durability::Full)?;
+        ledger.keep_reserve();
+        Ok(ledger)
+    }
+
+    /// For the laboratory, where a kill is simulated and the file need not outlive the machine: commits
+    /// do not wait for the disk. Anything else about the file is the same.
+    pub(crate) fn open_for_simulation(path: &Path) -> Result<Self, LedgerError> {
+        Self::open_locked(path, Durability::Simulated)
+    }
+
+    /// The laboratory's second process: it decides on a ledger that an engine of the same laboratory holds.
+    pub(crate) fn open_for_simulated_decisions(path: &Path) -> Result<Self, LedgerError> {
+        Self::open(path, Durability::Simulated)
+    }
+
+    fn open_locked(path: &Path, durability: Durability) -> Result<Self, LedgerError> {
         let lock = EngineLock::take(path)?;
-        let mut ledger = Self::open(path)?;
+        let mut ledger = Self::open(path, durability)?;
         schema::prepare(&mut ledger.conn, path)?;
         ledger.lock = Some(lock);
         ledger.check_head()?;
-        ledger.keep_reserve();
         Ok(ledger)
     }
 
@@ -90,20 +115,23 @@ impl Ledger {
         if !path.exists() {
             return Err(LedgerError::Missing(path.to_path_buf()));
         }
-        let ledger = Self::open(path)?;
+        let ledger = Self::open(path, Durability::Full)?;
         schema::check(&ledger.conn, path)?;
         Ok(ledger)
     }
 
-    fn open(path: &Path) -> Result<Self, LedgerError> {
+    fn open(path: &Path, durability: Durability) -> Result<Self, LedgerError> {
         let sql = |error| LedgerError::from_sqlite(path, error);
         let conn = Connection::open(path).map_err(sql)?;
         conn.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
         schema::check(&conn, path)?;
         conn.pragma_update(None, "journal_mode", "WAL")
             .map_err(sql)?;
-        conn.pragma_update(None, "synchronous", "FULL")
-            .map_err(sql)?;
+        let (word, wanted) = match durability {
+            Durability::Full => ("FULL", 2),
+            Durability::Simulated => ("OFF", 0),
+        };
+        conn.pragma_update(None, "synchronous", word).map_err(sql)?;
         conn.pragma_update(None, "foreign_keys", "ON")
             .map_err(sql)?;
         conn.set_prepared_statement_cache_capacity(64);
@@ -114,10 +142,10 @@ impl Ledger {
         let sync: i64 = conn
             .pragma_query_value(None, "synchronous", |row| row.get(0))
             .map_err(sql)?;
-        if mode != "wal" || sync != 2 {
+        if mode != "wal" || sync != wanted {
             return Err(LedgerError::NotDurable {
                 path: path.to_path_buf(),
-                why: format!("journal mode {mode}, synchronous {sync}; wanted wal and 2"),
+                why: format!("journal mode {mode}, synchronous {sync}; wanted wal and {wanted}"),
             });
         }
         Ok(Self {

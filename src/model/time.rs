@@ -5,6 +5,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Milliseconds since the Unix epoch, UTC.
@@ -64,6 +66,57 @@ pub enum Clock {
         /// The current instant.
         now: TimeMs,
     },
+    /// The same, with others who tell it too.
+    Steered(Arc<Steering>),
+}
+
+/// A virtual clock in several hands: it can be set, also back, and stops where something is due.
+#[derive(Debug, Default)]
+pub struct Steering {
+    now: AtomicI64,
+    /// Milliseconds that really passed, whatever the clock was set to meanwhile.
+    passed: AtomicI64,
+    /// It does not pass this many on its own.
+    limit: AtomicI64,
+}
+
+impl Steering {
+    /// A clock at an instant, without a limit.
+    pub fn new(now: TimeMs) -> Self {
+        Self {
+            now: AtomicI64::new(now.0),
+            passed: AtomicI64::new(0),
+            limit: AtomicI64::new(i64::MAX),
+        }
+    }
+
+    /// What it shows.
+    pub fn now(&self) -> TimeMs {
+        TimeMs(self.now.load(Ordering::Relaxed))
+    }
+
+    /// Milliseconds that passed since it was made.
+    pub fn passed_ms(&self) -> i64 {
+        self.passed.load(Ordering::Relaxed)
+    }
+
+    /// Lets `ms` pass, at most up to the limit.
+    pub fn pass_ms(&self, ms: i64) {
+        let room = self.limit.load(Ordering::Relaxed) - self.passed_ms();
+        let ms = ms.min(room).max(0);
+        self.now.fetch_add(ms, Ordering::Relaxed);
+        self.passed.fetch_add(ms, Ordering::Relaxed);
+    }
+
+    /// Stops by itself when so much has passed in all.
+    pub fn stop_at_ms(&self, passed_ms: i64) {
+        self.limit.store(passed_ms, Ordering::Relaxed);
+    }
+
+    /// Sets it by a difference; no time passes.
+    pub fn jump_ms(&self, ms: i64) {
+        self.now.fetch_add(ms, Ordering::Relaxed);
+    }
 }
 
 impl Clock {
@@ -86,6 +139,7 @@ impl Clock {
                 speed,
             } => start.plus_ms((origin.elapsed().as_secs_f64() * 1000.0 * speed) as i64),
             Self::Virtual { now } => *now,
+            Self::Steered(steering) => steering.now(),
         }
     }
 
@@ -95,19 +149,21 @@ impl Clock {
         match self {
             Self::Real => Duration::from_millis(ms as u64),
             Self::Scaled { speed, .. } => Duration::from_secs_f64(ms / 1000.0 / speed),
-            Self::Virtual { .. } => Duration::ZERO,
+            Self::Virtual { .. } | Self::Steered(_) => Duration::ZERO,
         }
     }
 
     /// Moves a virtual clock forward to `at`; the others move by themselves.
     pub fn advance_to(&mut self, at: TimeMs) {
-        if let Self::Virtual { now } = self {
-            *now = (*now).max(at);
+        match self {
+            Self::Virtual { now } => *now = (*now).max(at),
+            Self::Steered(steering) => steering.pass_ms(at.since(steering.now())),
+            Self::Real | Self::Scaled { .. } => {}
         }
     }
 
     /// True for a clock that only moves when told to.
     pub fn is_virtual(&self) -> bool {
-        matches!(self, Self::Virtual { .. })
+        matches!(self, Self::Virtual { .. } | Self::Steered(_))
     }
 }

@@ -1,0 +1,131 @@
+//! A scenario's contract as a goal file, and as the oracle's terms.
+
+use super::oracle::Terms;
+use super::scenario::Scenario;
+use super::world::{HAS_TABLE, SimWorld};
+use crate::check::checker;
+use crate::contract::{Goal, GoalError, parse_goal};
+use crate::model::{Account, Action, JobId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Who owns and approves.
+pub(super) const OWNER: &str = "owner";
+/// Who has no say.
+pub(super) const STRANGER: &str = "mallory";
+/// The goal.
+pub(super) const GOAL: &str = "simulated";
+
+/// The goal file's text.
+pub(super) fn text(scenario: &Scenario) -> String {
+    let rules = &scenario.rules;
+    let expires = rules.expires_minutes.map_or(String::new(), |minutes| {
+        format!("expires = \"{minutes}m\"\n")
+    });
+    let quota = rules.quota.map_or(String::new(), |limit| {
+        format!("[budget.warehouse_queries]\nlimit = {limit}\nper = \"day\"\n")
+    });
+    let mut text = format!(
+        r#"[goal]
+id = "{GOAL}"
+objective = "Every simulated job is moved."
+owner = "@me"
+deadline = "2024-05-01T18:00:00Z"
+workdays = "mon-sun 00:00-24:00"
+[[accept]]
+id = "run"
+check = "run_log"
+[[accept]]
+id = "rows"
+check = "row_count"
+applies_to = "{HAS_TABLE}"
+[approval.cutover]
+required = {approval}
+by = ["@me"]
+{expires}{quota}[limits]
+staging_tries = {tries}
+repair_rounds = {rounds}
+concurrent_jobs = {jobs}
+[heartbeat]
+every = "{hours}h"
+"#,
+        approval = rules.approval,
+        tries = rules.staging_tries,
+        rounds = rules.repair_rounds,
+        jobs = rules.concurrent_jobs,
+        hours = rules.heartbeat_hours,
+    );
+    for (index, repairs) in rules.strategies.iter().enumerate() {
+        let worker = if *repairs { "command" } else { "script" };
+        // Writing to a text cannot fail.
+        let _ = write!(
+            text,
+            "[[strategy]]\nid = \"s{index}\"\nworker = \"{worker}\"\nrun = [\"true\"]\n"
+        );
+    }
+    for port in ["source", "target", "warehouse"] {
+        let _ = write!(
+            text,
+            "[world.{port}]\nadapter = \"command\"\nrun = [\"true\"]\n"
+        );
+    }
+    text
+}
+
+/// Parses it, with the owner as `@me`.
+pub(super) fn parse(text: &str) -> Result<Goal, GoalError> {
+    let mut goal = parse_goal(text, Path::new("/simulation"))?;
+    goal.contract = goal.contract.resolve_me(&Account(OWNER.to_owned()));
+    Ok(goal)
+}
+
+/// The same for the oracle.
+pub(super) fn terms(scenario: &Scenario, goal: &Goal, world: &SimWorld) -> Terms {
+    let clauses = goal.contract.accept.iter().filter_map(|clause| {
+        let checker = checker(&clause.check)?.digest(clause, &goal.base_dir);
+        Some((clause.id.clone(), (clause.digest.clone(), checker)))
+    });
+    Terms {
+        contract: goal.contract.digest.clone(),
+        approval: scenario.rules.approval,
+        approvers: BTreeSet::from([OWNER.to_owned()]),
+        queries_a_day: scenario.rules.quota,
+        staging_tries: scenario.rules.staging_tries as u32,
+        clauses: clauses.collect(),
+        proven: [Action::Stage, Action::CutOver]
+            .into_iter()
+            .filter(|action| world.keeps_one(*action))
+            .map(Action::word)
+            .collect(),
+        cyclic: cyclic(scenario),
+        heartbeat_ms: goal.contract.heartbeat.every_ms,
+    }
+}
+
+/// Jobs that reach themselves.
+fn cyclic(scenario: &Scenario) -> BTreeSet<JobId> {
+    let upstream: BTreeMap<u32, &[u32]> = scenario
+        .jobs
+        .iter()
+        .map(|job| (job.number, job.upstream.as_slice()))
+        .collect();
+    let reaches_itself = |start: u32| {
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<u32> = upstream.get(&start).copied().unwrap_or_default().to_vec();
+        while let Some(next) = open.pop() {
+            if next == start {
+                return true;
+            }
+            if seen.insert(next) {
+                open.extend(upstream.get(&next).copied().unwrap_or_default());
+            }
+        }
+        false
+    };
+    let jobs = scenario
+        .jobs
+        .iter()
+        .filter(|job| reaches_itself(job.number));
+    jobs.map(|job| JobId(job.id())).collect()
+}

@@ -1,0 +1,21 @@
+//! Deterministic simulation: a seed decides a scenario, the real engine runs it over the real ledger, dies
+//! at commits and calls, and an oracle of its own says what was broken (docs/simulation.md).
+
+mod death;
+mod dice;
+mod goal;
+mod oracle;
+mod people;
+mod ports;
+mod run;
+mod scenario;
+mod shrink;
+mod world;
+
+pub use crate::engine::rig::Sabotage;
+pub use oracle::Violation;
+pub use run::{Options, Outcome, scratch, simulate};
+pub use scenario::{
+    ActKind, ActPlan, Crash, DeathPoint, Faults, JobPlan, Jump, Nature, RulePlan, Scenario, Shape,
+};
+pub use shrink::{Shrunk, shrink};

@@ -1,0 +1,91 @@
+//! The log against the world: what was done was intended, once, and what is said of it is true.
+
+use super::{Oracle, Outcome};
+use crate::lab::sim::world::{Made, SimWorld, Truth};
+use crate::model::{Action, JobId, OperationId};
+use std::collections::BTreeMap;
+
+impl Oracle {
+    /// Holds at any time: also after a crash, before anything is looked up.
+    pub(in crate::lab::sim) fn check_effects(&mut self, world: &SimWorld) {
+        let made = world.state().made.clone();
+        let mut by_id: BTreeMap<&OperationId, u32> = BTreeMap::new();
+        let mut cut_over: BTreeMap<&JobId, u32> = BTreeMap::new();
+        for one in &made {
+            *by_id.entry(&one.operation).or_default() += 1;
+            self.check_one(one);
+            if one.action == Action::CutOver {
+                *cut_over.entry(&one.job).or_default() += 1;
+                if world.truth(&one.job, &one.config) != Truth::Good {
+                    self.flag("no defective job is cut over", one.job.as_str());
+                }
+            }
+        }
+        for (id, count) in by_id {
+            if count > 1 {
+                self.flag("no effect twice", format!("{id} was done {count} times"));
+            }
+        }
+        for (job, count) in cut_over {
+            if count > 1 {
+                self.flag(
+                    "no effect twice",
+                    format!("{job} was cut over {count} times"),
+                );
+            }
+        }
+        let queries = world.state().queries;
+        if queries > self.paid() {
+            let seen = format!("{queries} ran, {} are paid for", self.paid());
+            self.flag("every query is paid for", seen);
+        }
+    }
+
+    fn check_one(&mut self, made: &Made) {
+        let intent = self
+            .jobs
+            .get(&made.job)
+            .and_then(|job| job.operations.get(&made.operation));
+        match intent {
+            None => self.flag(
+                "no effect without an intent",
+                format!("{} of {}", made.operation, made.job),
+            ),
+            Some(own) if own.action != made.action || own.config != made.config_digest => self
+                .flag(
+                    "an effect is what was intended",
+                    format!("{} of {}", made.operation, made.job),
+                ),
+            Some(own) if own.outcome == Outcome::Refused => self.flag(
+                "refused means that it did not happen",
+                format!("{} of {} happened", made.operation, made.job),
+            ),
+            Some(_) => {}
+        }
+    }
+
+    /// Holds when the world is calm and the engine rests: every operation has its outcome or a person
+    /// is asked, and applied means that it happened.
+    pub(in crate::lab::sim) fn check_outcomes(&mut self, world: &SimWorld, all_settled: bool) {
+        let made = world.state().made.clone();
+        let mut found = Vec::new();
+        for (id, job) in &self.jobs {
+            for (operation, own) in &job.operations {
+                let happened = made.iter().any(|one| one.operation == *operation);
+                let seen = format!("{operation} of {id}");
+                match own.outcome {
+                    Outcome::Open if all_settled || !own.to_verify => {
+                        found.push(("no operation stays open unseen", seen));
+                    }
+                    Outcome::Applied if !happened => {
+                        found.push(("applied means that it happened", seen));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (rule, what) in found {
+            self.flag(rule, what);
+        }
+    }
+}

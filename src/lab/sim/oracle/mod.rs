@@ -1,0 +1,321 @@
+//! What must hold, whatever happens: read from the event log and from what the world really did.
+//!
+//! Written from the design and sharing no code with what decides. Each entry is read once, in order, so
+//! that a rule speaks of the moment at which it was broken.
+
+mod effects;
+mod gate;
+mod life;
+mod operations;
+
+use crate::ledger::event::{Act, Event};
+use crate::ledger::read::EventRow;
+use crate::model::{
+    Action, ApprovalId, ClauseId, DecisionId, Digest, JobId, JobState, OperationId, TimeMs,
+    Verdict, WaitKind, Wake, canon::digest_parts,
+};
+use crate::world::ports::Upstream;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A rule that was broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Which, in a few words.
+    pub rule: &'static str,
+    /// What was seen.
+    pub what: String,
+    /// The last entry read before it was seen.
+    pub seq: i64,
+}
+
+/// What the contract and the world say, told apart from the engine.
+#[derive(Debug, Clone)]
+pub(super) struct Terms {
+    pub contract: Digest,
+    pub approval: bool,
+    pub approvers: BTreeSet<String>,
+    pub queries_a_day: Option<u64>,
+    pub staging_tries: u32,
+    /// Digests of clause and checker.
+    pub clauses: BTreeMap<ClauseId, (Digest, Digest)>,
+    /// Actions of which the target keeps one effect per id.
+    pub proven: BTreeSet<&'static str>,
+    /// Jobs that really depend on themselves.
+    pub cyclic: BTreeSet<JobId>,
+    pub heartbeat_ms: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Open,
+    Applied,
+    Refused,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct OperationLog {
+    pub action: Action,
+    pub config: Digest,
+    pub lineage: Digest,
+    pub approval: Option<ApprovalId>,
+    pub outcome: Outcome,
+    pub to_verify: bool,
+    pub ruled: bool,
+}
+
+#[derive(Debug, Clone)]
+struct EvidenceLog {
+    verdict: Verdict,
+    config: Digest,
+    lineage: Digest,
+    clause: Digest,
+    checker: Digest,
+    operation: OperationId,
+    detail: Digest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Open,
+    Yes,
+    No,
+    Void,
+}
+
+#[derive(Debug, Clone)]
+struct Request {
+    digest: Digest,
+    parts: Value,
+    expires_at: Option<TimeMs>,
+    answer: Answer,
+}
+
+/// What can make a job a person's.
+#[derive(Debug, Clone, Default)]
+struct Causes {
+    person: bool,
+    job_fault: bool,
+    failed_runs: BTreeMap<Digest, u32>,
+    refusals: u32,
+    unanswered_checks: u32,
+    failed_workers: u32,
+    cut_over_refused: bool,
+}
+
+#[derive(Debug, Clone)]
+struct WaitLog {
+    kind: WaitKind,
+    reason: String,
+    next_check: TimeMs,
+    overdue: TimeMs,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct JobLog {
+    pub state: JobState,
+    definition: Digest,
+    upstream: Vec<JobId>,
+    clauses: Vec<ClauseId>,
+    held: bool,
+    config: Option<Digest>,
+    pub operations: BTreeMap<OperationId, OperationLog>,
+    succeeded: BTreeSet<OperationId>,
+    last_run: Option<OperationId>,
+    evidence: BTreeMap<ClauseId, EvidenceLog>,
+    requests: BTreeMap<ApprovalId, Request>,
+    causes: Causes,
+    wait: Option<WaitLog>,
+    paused: bool,
+    open_check: Option<ClauseId>,
+}
+
+#[derive(Debug, Clone)]
+struct DecisionLog {
+    by: String,
+    job: JobId,
+    act: Act,
+    answered: bool,
+}
+
+/// Reads the log and remembers what it needs.
+#[derive(Debug)]
+pub(super) struct Oracle {
+    terms: Terms,
+    pub(super) jobs: BTreeMap<JobId, JobLog>,
+    decisions: BTreeMap<DecisionId, DecisionLog>,
+    /// Reserved and spent.
+    days: BTreeMap<String, (u64, u64)>,
+    stall_alert: bool,
+    last_at: TimeMs,
+    seq: i64,
+    pub(super) found: Vec<Violation>,
+}
+
+impl Oracle {
+    pub(super) fn new(terms: Terms) -> Self {
+        Self {
+            terms,
+            jobs: BTreeMap::new(),
+            decisions: BTreeMap::new(),
+            days: BTreeMap::new(),
+            stall_alert: false,
+            last_at: TimeMs(0),
+            seq: 0,
+            found: Vec::new(),
+        }
+    }
+
+    /// The last entry read.
+    pub(super) fn seq(&self) -> i64 {
+        self.seq
+    }
+
+    fn flag(&mut self, rule: &'static str, what: impl Into<String>) {
+        let seq = self.seq;
+        self.found.push(Violation {
+            rule,
+            what: what.into(),
+            seq,
+        });
+    }
+
+    /// Reads one entry.
+    pub(super) fn read(&mut self, row: &EventRow) {
+        self.seq = row.seq.0;
+        let Some(event) = &row.event else {
+            self.flag("the log can be read", format!("unknown kind {}", row.kind));
+            return;
+        };
+        if !matches!(event, Event::DecisionSubmitted { .. }) {
+            if row.at < self.last_at {
+                self.flag(
+                    "the engine's time never goes back",
+                    format!("{} after {}", row.at, self.last_at),
+                );
+            }
+            self.last_at = self.last_at.max(row.at);
+        }
+        self.read_goal(row, event);
+        if let Some(id) = &row.job {
+            self.add_job(id, event);
+            self.read_wait(id, row.at, event);
+            self.read_operation(id, row.at, event);
+            self.read_check(id, event);
+            self.read_gate(id, row, event);
+            self.read_life(id, row, event);
+        }
+    }
+
+    fn add_job(&mut self, id: &JobId, event: &Event) {
+        let Event::JobAdded {
+            depends_on,
+            definition,
+            hold,
+            clauses,
+            ..
+        } = event
+        else {
+            return;
+        };
+        let job = JobLog {
+            state: JobState::Pending,
+            definition: definition.clone(),
+            upstream: depends_on.clone(),
+            clauses: clauses.clone(),
+            held: hold.is_some(),
+            config: None,
+            operations: BTreeMap::new(),
+            succeeded: BTreeSet::new(),
+            last_run: None,
+            evidence: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            causes: Causes::default(),
+            wait: None,
+            paused: false,
+            open_check: None,
+        };
+        if self.jobs.insert(id.clone(), job).is_some() {
+            self.flag("a job is listed once", id.as_str());
+        }
+    }
+
+    fn read_goal(&mut self, row: &EventRow, event: &Event) {
+        match event {
+            Event::AlertRaised { rule, .. } if rule == "stall" => self.stall_alert = true,
+            Event::AlertCleared { rule, .. } if rule == "stall" => self.stall_alert = false,
+            Event::DecisionSubmitted { decision, act, .. } => {
+                let log = DecisionLog {
+                    by: row.actor.trim_start_matches("person:").to_owned(),
+                    job: row.job.clone().unwrap_or_else(|| JobId::from("")),
+                    act: act.clone(),
+                    answered: false,
+                };
+                self.decisions.insert(decision.clone(), log);
+            }
+            Event::DecisionAnswered { decision, .. } => {
+                let known = self.decisions.get_mut(decision);
+                let twice = known.as_ref().is_none_or(|one| one.answered);
+                if let Some(one) = known {
+                    one.answered = true;
+                }
+                if twice {
+                    self.flag("a decision is answered once", decision.as_str());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a job is built upon as the log stands; the upstream job that may still change otherwise.
+    fn ground(&self, job: &JobLog) -> Result<Vec<(JobId, Digest)>, JobId> {
+        let mut list = Vec::new();
+        for id in &job.upstream {
+            let Some(up) = self.jobs.get(id) else {
+                continue;
+            };
+            let config = match up.state {
+                JobState::Reconciled | JobState::AwaitingApproval => up.config.clone(),
+                JobState::CutOver => up.in_production(),
+                JobState::HandedOver | JobState::Cancelled => Some(up.definition.clone()),
+                JobState::Pending | JobState::Working | JobState::Staged => None,
+            };
+            list.push((id.clone(), config.ok_or_else(|| id.clone())?));
+        }
+        Ok(list)
+    }
+}
+
+impl JobLog {
+    /// The config that a cutover put into production.
+    fn in_production(&self) -> Option<Digest> {
+        let mut all = self.operations.values();
+        all.find(|one| one.action == Action::CutOver && one.outcome == Outcome::Applied)
+            .map(|one| one.config.clone())
+    }
+}
+
+/// Digest of a lineage as the ledger's format has it: job and config, one after the other.
+fn lineage_of(list: &[(JobId, Digest)]) -> Digest {
+    digest_parts(
+        list.iter()
+            .flat_map(|(job, config)| [job.as_str(), config.as_str()]),
+    )
+}
+
+fn stored_lineage(value: &Value) -> Option<Vec<(JobId, Digest)>> {
+    let list: Vec<Upstream> = serde_json::from_value(value.clone()).ok()?;
+    Some(
+        list.into_iter()
+            .map(|one| (one.job, one.config_digest))
+            .collect(),
+    )
+}
+
+/// Whether a wake is the clock's.
+fn at_clock(wake: &Wake) -> Option<TimeMs> {
+    match wake {
+        Wake::At { at } | Wake::QuotaReset { at, .. } => Some(*at),
+        _ => None,
+    }
+}

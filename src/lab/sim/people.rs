@@ -1,0 +1,232 @@
+//! People: they decide through a ledger handle of their own, as another process would.
+
+use super::dice::Dice;
+use super::goal::{GOAL, OWNER, STRANGER};
+use super::scenario::{ActKind, ActPlan};
+use super::world::{SimWorld, reference};
+use crate::ledger::read::{ApprovalRow, JobQuery, OperationRow};
+use crate::ledger::{Act, Batch, Ledger, LedgerError, decide};
+use crate::model::{Account, Digest, GoalId, JobId, JobState, TimeMs, digest_bytes};
+use std::collections::BTreeMap;
+
+/// Who decides.
+#[derive(Debug)]
+pub(super) struct People {
+    goal: GoalId,
+    dice: Dice,
+    seen: Vec<ApprovalRow>,
+    /// Keeps decisions apart.
+    salt: i64,
+    /// How often each kind of act really asked for something.
+    pub(super) asked: BTreeMap<&'static str, u64>,
+}
+
+impl People {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            goal: GoalId::from(GOAL),
+            dice: Dice::new(seed),
+            seen: Vec::new(),
+            salt: 0,
+            asked: BTreeMap::new(),
+        }
+    }
+
+    fn submit(
+        &mut self,
+        office: &mut Ledger,
+        what: (&'static str, &JobId, Act, &str),
+        at: TimeMs,
+    ) -> Result<(), LedgerError> {
+        let (name, job, act, who) = what;
+        self.salt += 1;
+        *self.asked.entry(name).or_default() += 1;
+        let account = Account(who.to_owned());
+        let entry = decide::entry(&self.goal, job, act, &account, "", at, TimeMs(self.salt));
+        let batch = Batch {
+            entries: vec![entry],
+            blobs: Vec::new(),
+        };
+        office.append(&batch).map(drop)
+    }
+
+    /// Does one act.
+    pub(super) fn act(
+        &mut self,
+        plan: &ActPlan,
+        office: &mut Ledger,
+        world: &SimWorld,
+        at: TimeMs,
+    ) -> Result<(), LedgerError> {
+        let jobs = office.read().job_ids(&self.goal, &JobQuery::default())?;
+        let picked = jobs
+            .get(plan.pick.checked_rem(jobs.len() as u64).unwrap_or(0) as usize)
+            .cloned();
+        let Some(job) = picked else { return Ok(()) };
+        let words = || "because the simulation says so".to_owned();
+        match plan.kind {
+            ActKind::Session => self.session(plan.pick, office, at),
+            ActKind::Look => {
+                self.seen = office.read().open_approvals(&self.goal)?;
+                Ok(())
+            }
+            ActKind::Late => {
+                for row in std::mem::take(&mut self.seen) {
+                    self.approve(office, "late", &row, row.digest.clone(), OWNER, at)?;
+                }
+                Ok(())
+            }
+            ActKind::Pause => self.submit(office, ("pause", &job, Act::Pause, OWNER), at),
+            ActKind::Resume => self.resume(office, at),
+            ActKind::Retry => self.retry(plan.pick, office, at),
+            ActKind::Rule => self.rule(office, world, at),
+            ActKind::LookAgain => {
+                for row in office.read().unsettled(&self.goal)? {
+                    let act = Act::LookAgain {
+                        operation: row.operation,
+                    };
+                    self.submit(office, ("look again", &row.job, act, OWNER), at)?;
+                }
+                Ok(())
+            }
+            ActKind::Comment => {
+                let act = Act::Comment { text: words() };
+                self.submit(office, ("comment", &job, act, OWNER), at)
+            }
+            ActKind::HandOver => {
+                let act = Act::HandOver { reason: words() };
+                self.submit(office, ("hand over", &job, act, OWNER), at)
+            }
+            ActKind::Nonsense => self.nonsense(&job, office, at),
+        }
+    }
+
+    fn approve(
+        &mut self,
+        office: &mut Ledger,
+        name: &'static str,
+        row: &ApprovalRow,
+        digest: Digest,
+        who: &str,
+        at: TimeMs,
+    ) -> Result<(), LedgerError> {
+        let act = Act::Approve {
+            approval: row.approval.clone(),
+            digest,
+        };
+        self.submit(office, (name, &row.job, act, who), at)
+    }
+
+    /// Goes through the open requests.
+    fn session(&mut self, pick: u64, office: &mut Ledger, at: TimeMs) -> Result<(), LedgerError> {
+        for row in office.read().open_approvals(&self.goal)? {
+            let digest = row.digest.clone();
+            let key = ["session", row.approval.as_str()];
+            match self.dice.below(100, &key, pick) {
+                0..=64 => self.approve(office, "approve", &row, digest, OWNER, at)?,
+                65..=70 => {
+                    let act = Act::Reject {
+                        approval: row.approval.clone(),
+                        digest,
+                        reason: "not now".to_owned(),
+                    };
+                    self.submit(office, ("reject", &row.job, act, OWNER), at)?;
+                }
+                71..=77 => self.approve(office, "stranger", &row, digest, STRANGER, at)?,
+                78..=85 => {
+                    let other = digest_bytes(b"what was on the screen yesterday");
+                    self.approve(office, "stale", &row, other, OWNER, at)?;
+                }
+                86..=91 => {
+                    self.approve(office, "twice", &row, digest.clone(), OWNER, at)?;
+                    self.approve(office, "twice", &row, digest, OWNER, at)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn resume(&mut self, office: &mut Ledger, at: TimeMs) -> Result<(), LedgerError> {
+        for facts in office.read().all_facts(&self.goal)? {
+            if facts.paused {
+                self.submit(office, ("resume", &facts.id, Act::Resume, OWNER), at)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn retry(&mut self, pick: u64, office: &mut Ledger, at: TimeMs) -> Result<(), LedgerError> {
+        for facts in office.read().all_facts(&self.goal)? {
+            let chosen = self.dice.happens(500, &["retry", facts.id.as_str()], pick);
+            if facts.state == JobState::HandedOver && chosen {
+                self.submit(office, ("retry", &facts.id, Act::Retry, OWNER), at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks into the world by hand and says what is true.
+    fn rule(
+        &mut self,
+        office: &mut Ledger,
+        world: &SimWorld,
+        at: TimeMs,
+    ) -> Result<(), LedgerError> {
+        let open: Vec<OperationRow> = office.read().unsettled(&self.goal)?;
+        for row in open.into_iter().filter(|row| row.to_verify) {
+            let happened = {
+                let state = world.state();
+                state.made.iter().any(|one| one.operation == row.operation)
+            };
+            let act = Act::Rule {
+                reference: if happened {
+                    reference(&row.operation)
+                } else {
+                    String::new()
+                },
+                operation: row.operation,
+                happened,
+                reason: "seen in the target's own list".to_owned(),
+            };
+            self.submit(office, ("rule", &row.job, act, OWNER), at)?;
+        }
+        Ok(())
+    }
+
+    fn nonsense(
+        &mut self,
+        job: &JobId,
+        office: &mut Ledger,
+        at: TimeMs,
+    ) -> Result<(), LedgerError> {
+        let nobody = JobId::from("job-of-nobody");
+        self.submit(office, ("nonsense", &nobody, Act::Pause, OWNER), at)?;
+        let act = Act::Rule {
+            operation: "0123456789abcdef".into(),
+            happened: true,
+            reference: "run-of-nobody".to_owned(),
+            reason: "wishful thinking".to_owned(),
+        };
+        self.submit(office, ("nonsense", job, act, OWNER), at)?;
+        let act = Act::Approve {
+            approval: "a-nothing".into(),
+            digest: digest_bytes(b"nothing"),
+        };
+        self.submit(office, ("nonsense", job, act, OWNER), at)
+    }
+
+    /// Everything that only people can do, done right; whether there was anything.
+    pub(super) fn do_their_duty(
+        &mut self,
+        office: &mut Ledger,
+        world: &SimWorld,
+        at: TimeMs,
+    ) -> Result<(), LedgerError> {
+        for row in office.read().open_approvals(&self.goal)? {
+            self.approve(office, "approve", &row, row.digest.clone(), OWNER, at)?;
+        }
+        self.resume(office, at)?;
+        self.rule(office, world, at)
+    }
+}

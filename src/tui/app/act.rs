@@ -1,0 +1,238 @@
+//! What each action does, and why it cannot be done now.
+
+use super::msg::Effect;
+use super::overlay::{Ask, Overlay};
+use super::place::{Kind, Place};
+use super::{Answer, Frozen, Model, ask, go};
+use crate::ledger::Act;
+use crate::model::JobState;
+use crate::tui::Leave;
+use crate::tui::keymap::Action;
+use crate::tui::text::{sentence, time};
+
+/// A second Ctrl-C counts for so long.
+const TWICE_MS: u64 = 2_000;
+
+/// Why an action does nothing now; `None` when it can be done. The footer dims it, pressing it says so.
+pub fn unavailable(model: &Model, action: Action) -> Option<String> {
+    let no = |text: &str| Some(text.to_owned());
+    match action {
+        Action::Approve | Action::Reject => decision_unavailable(model),
+        Action::Pause | Action::Retry | Action::Comment | Action::HandOver => {
+            if !model.marks.is_empty() && model.kind() == Kind::Jobs {
+                return None;
+            }
+            let Some(job) = model.job_here() else {
+                return match model.list().gone {
+                    true => no("the job under the cursor is gone from this list; move to another"),
+                    false => no("there is no job here"),
+                };
+            };
+            let row = model.row_of(&job)?;
+            match action {
+                Action::Pause if row.state.has_ended() => {
+                    no("the job has ended; there is nothing to pause")
+                }
+                Action::Retry if row.state != JobState::HandedOver => {
+                    no("only a job that was handed over can be tried again")
+                }
+                Action::HandOver if row.state.has_ended() => no("the job has ended already"),
+                _ => None,
+            }
+        }
+        Action::Rule | Action::LookAgain if model.snapshot.job.is_none() => {
+            no("still reading the ledger")
+        }
+        Action::PrevAttempt | Action::NextAttempt | Action::FirstAttempt | Action::LastAttempt => {
+            let none = model
+                .snapshot
+                .job
+                .as_ref()
+                .is_none_or(|job| job.attempts.is_empty());
+            if none {
+                no("there is no attempt yet")
+            } else {
+                None
+            }
+        }
+        Action::NextNeed if model.snapshot.needs.is_empty() => no("nothing needs a person now"),
+        _ => None,
+    }
+}
+
+fn decision_unavailable(model: &Model) -> Option<String> {
+    let Some(request) = model.request() else {
+        return Some("the request is still being read".to_owned());
+    };
+    if request.state != "open" {
+        return Some(format!("this request is {} already", request.state));
+    }
+    if model.row_of(&request.job).is_none() {
+        // Its risk decides which question is asked.
+        return Some("the job of this request is still being read".to_owned());
+    }
+    if model.asked_about(&request.approval).is_some() {
+        return Some("already decided here; the engine has not answered yet".to_owned());
+    }
+    if model.frozen.is_some() {
+        return Some(
+            "the display is frozen; z thaws it, then decide on what is true now".to_owned(),
+        );
+    }
+    if model.arming_left().is_some() {
+        return Some("the request was drawn only just now; read it first".to_owned());
+    }
+    None
+}
+
+/// Does an action of the current view.
+pub fn dispatch(model: &mut Model, action: Action) -> Vec<Effect> {
+    if let Some(why) = unavailable(model, action) {
+        model.say(why, true);
+        return Vec::new();
+    }
+    if go::moved(model, action) || go::opened(model, action) || ask::dialog(model, action) {
+        return Vec::new();
+    }
+    match action {
+        Action::Pause => ask::pause(model),
+        Action::LookAgain => {
+            if let Place::Operation(job, operation) = model.place() {
+                let what = format!("look again at {job}");
+                let wish = Ask {
+                    items: vec![(job, Act::LookAgain { operation })],
+                    what,
+                };
+                return ask::submit(model, wish);
+            }
+            Vec::new()
+        }
+        Action::Freeze => {
+            model.frozen = match model.frozen.take() {
+                Some(frozen) => {
+                    if let Some(held) = frozen.held {
+                        model.snapshot = *held;
+                    }
+                    None
+                }
+                None => Some(Frozen {
+                    since_ms: model.now.ms,
+                    held: None,
+                }),
+            };
+            Vec::new()
+        }
+        Action::WouldWake => {
+            let text = would_wake(model);
+            model.say(text, false);
+            Vec::new()
+        }
+        Action::Copy => copy(model),
+        Action::Mouse => {
+            model.mouse = !model.mouse;
+            let word = if model.mouse { "on" } else { "off" };
+            model.say(format!("mouse {word}"), false);
+            vec![Effect::Mouse(model.mouse)]
+        }
+        Action::Repaint => vec![Effect::Repaint],
+        Action::Suspend => vec![Effect::Suspend],
+        Action::Quit => {
+            if model.back() {
+                return Vec::new();
+            }
+            leave(model)
+        }
+        Action::Interrupt => interrupt(model),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the wait of the job here would end now, from what the ledger knows.
+fn would_wake(model: &Model) -> String {
+    let shot = &model.snapshot;
+    let now = shot.now();
+    let Some(row) = model.job_here().and_then(|job| model.row_of(&job).cloned()) else {
+        return "there is no job here".to_owned();
+    };
+    let Some(wait) = &row.wait else {
+        return format!("{} does not wait", row.job);
+    };
+    if wait.next_check <= now {
+        return "yes: it is due to be looked at".to_owned();
+    }
+    let looks = format!(
+        "not yet: looked at {}, in {}",
+        time::instant(wait.next_check, now, &shot.zone),
+        time::span(wait.next_check.since(now))
+    );
+    let facts = shot.job.as_ref().filter(|data| data.row.job == row.job);
+    let wakes: Vec<String> = facts
+        .and_then(|data| data.facts.wait.as_ref())
+        .map(|wait| {
+            let of = |wake| sentence::of_wake(wake, now, &shot.zone);
+            wait.wakes.iter().map(of).collect()
+        })
+        .unwrap_or_default();
+    if wakes.is_empty() {
+        looks
+    } else {
+        format!("{looks}; or by {}", wakes.join(", or "))
+    }
+}
+
+fn interrupt(model: &mut Model) -> Vec<Effect> {
+    let again = model
+        .interrupted_ms
+        .is_some_and(|at| model.now.ms.saturating_sub(at) < TWICE_MS);
+    if again {
+        model.interrupted_ms = None;
+        return leave(model);
+    }
+    model.interrupted_ms = Some(model.now.ms);
+    model.say("Ctrl-C again leaves; it never stops work", false);
+    Vec::new()
+}
+
+/// The dialog when the engine runs here; otherwise there is nothing to ask.
+fn leave(model: &mut Model) -> Vec<Effect> {
+    if model.engine_here && model.engine_ended.is_none() {
+        model.overlays.push(Overlay::Leave);
+        return Vec::new();
+    }
+    vec![Effect::Leave(Leave::Quit)]
+}
+
+fn copy(model: &mut Model) -> Vec<Effect> {
+    let text = match model.place() {
+        Place::Card(_) => model.request().map(|request| request.digest.0.clone()),
+        Place::Operation(_, operation) => Some(operation.0),
+        Place::Job(job) | Place::JobLog(job) => Some(job.0),
+        Place::Root(Kind::Log) => {
+            let list = model.list();
+            let lines = model.log_lines();
+            lines
+                .iter()
+                .find(|line| Some(line.seq.to_string().as_str()) == list.target())
+                .map(|line| line.text.clone())
+        }
+        Place::Root(Kind::Goal) => model.snapshot.contract_text.clone(),
+        Place::Root(_) => model.list().target().map(str::to_owned),
+    };
+    match text {
+        Some(text) => vec![Effect::Copy(text)],
+        None => {
+            model.say("there is nothing to copy here", true);
+            Vec::new()
+        }
+    }
+}
+
+/// The last thing asked that is worth a line: pending ones, and answers for a while.
+pub fn last_asked(model: &Model) -> Option<&super::Asked> {
+    let pending = model
+        .asked
+        .iter()
+        .rev()
+        .find(|asked| asked.answer == Answer::Pending);
+    pending.or(model.asked.last())
+}

@@ -1,0 +1,220 @@
+//! Asking for something: dialogs, and what they send.
+
+use super::Model;
+use super::msg::Effect;
+use super::overlay::{Ask, Focus, Overlay, Purpose};
+use super::place::{Kind, Place};
+use crate::ledger::Act;
+use crate::model::JobId;
+use crate::tui::keymap::Action;
+use ratatui_textarea::TextArea;
+
+/// Jobs that an action concerns: the marked ones, or the one here.
+fn targets(model: &Model) -> Vec<JobId> {
+    if model.kind() == Kind::Jobs && !model.marks.is_empty() {
+        return model.marks.iter().cloned().collect();
+    }
+    model.job_here().into_iter().collect()
+}
+
+fn name_of(jobs: &[JobId]) -> String {
+    match jobs {
+        [one] => one.to_string(),
+        many => format!("{} jobs", many.len()),
+    }
+}
+
+/// Pauses or resumes; reversible, so one job needs no second question.
+pub fn pause(model: &mut Model) -> Vec<Effect> {
+    let jobs = targets(model);
+    let all_paused = jobs
+        .iter()
+        .all(|job| model.row_of(job).is_some_and(|row| row.paused));
+    let (act, verb) = if all_paused {
+        (Act::Resume, "resume")
+    } else {
+        (Act::Pause, "pause")
+    };
+    let ask = Ask {
+        what: format!("{verb} {}", name_of(&jobs)),
+        items: jobs.into_iter().map(|job| (job, act.clone())).collect(),
+    };
+    if ask.items.len() > 1 {
+        model.overlays.push(Overlay::Targets {
+            effect: format!(
+                "{verb} {} jobs: what runs goes on, nothing new is started.",
+                ask.items.len()
+            ),
+            ask,
+            yes: false,
+        });
+        return Vec::new();
+    }
+    submit(model, ask)
+}
+
+/// Opens what asks for more: a dialog, a text, a search.
+pub fn dialog(model: &mut Model, action: Action) -> bool {
+    let kind = model.kind();
+    let overlay = match action {
+        Action::Help => Overlay::Help {
+            kind,
+            query: String::new(),
+            selected: 0,
+        },
+        Action::Palette => Overlay::Palette {
+            text: String::new(),
+            selected: 0,
+        },
+        Action::Filter => Overlay::Filter {
+            kind,
+            text: model.filters.get(&kind).cloned().unwrap_or_default(),
+        },
+        Action::Report => Overlay::Closing { scroll: 0 },
+        Action::Approve | Action::Reject => match decide(model, action == Action::Approve) {
+            Some(overlay) => overlay,
+            None => return true,
+        },
+        Action::Rule => match model.place() {
+            Place::Operation(job, operation) => Overlay::Rule {
+                job,
+                operation,
+                reference: None,
+            },
+            _ => return true,
+        },
+        Action::Retry => {
+            let jobs = targets(model);
+            let ask = Ask {
+                what: format!("retry {}", name_of(&jobs)),
+                items: jobs.iter().map(|job| (job.clone(), Act::Retry)).collect(),
+            };
+            let effect = format!("Begin {} again from the first strategy.", name_of(&jobs));
+            if jobs.len() > 1 {
+                Overlay::Targets {
+                    ask,
+                    effect,
+                    yes: false,
+                }
+            } else {
+                Overlay::Confirm { ask, effect }
+            }
+        }
+        Action::Comment | Action::HandOver => text_dialog(model, action),
+        _ => return false,
+    };
+    model.overlays.push(overlay);
+    true
+}
+
+fn text_dialog(model: &Model, action: Action) -> Overlay {
+    let jobs = targets(model);
+    let (purpose, verb, act) = match action {
+        Action::Comment => (
+            Purpose::Comment,
+            "comment on",
+            Act::Comment {
+                text: String::new(),
+            },
+        ),
+        _ => (
+            Purpose::HandOver,
+            "hand over",
+            Act::HandOver {
+                reason: String::new(),
+            },
+        ),
+    };
+    Overlay::Text {
+        purpose,
+        ask: Ask {
+            what: format!("{verb} {}", name_of(&jobs)),
+            items: jobs.into_iter().map(|job| (job, act.clone())).collect(),
+        },
+        area: Box::new(TextArea::default()),
+        focus: Focus::Text,
+    }
+}
+
+/// The dialog for a decision on the request shown; id and digest are what was seen.
+fn decide(model: &Model, approve: bool) -> Option<Overlay> {
+    let request = model.request()?;
+    let job = request.job.clone();
+    let (approval, digest) = (request.approval.clone(), request.digest.clone());
+    if !approve {
+        let act = Act::Reject {
+            approval,
+            digest,
+            reason: String::new(),
+        };
+        return Some(Overlay::Text {
+            purpose: Purpose::Reject,
+            ask: Ask {
+                what: format!("reject {job}"),
+                items: vec![(job, act)],
+            },
+            area: Box::new(TextArea::default()),
+            focus: Focus::Text,
+        });
+    }
+    let high_risk = model.row_of(&job).is_some_and(|row| row.high_risk);
+    let effect = format!("Cut {job} over to production; its old job is switched off.");
+    let name = job.to_string();
+    let ask = Ask {
+        what: format!("approve {job}"),
+        items: vec![(job, Act::Approve { approval, digest })],
+    };
+    Some(if high_risk {
+        Overlay::TypeName {
+            ask,
+            effect,
+            name,
+            typed: String::new(),
+        }
+    } else {
+        Overlay::Confirm { ask, effect }
+    })
+}
+
+/// Sends what a dialog asked, unless the request it decides is another one by now.
+pub fn submit(model: &mut Model, ask: Ask) -> Vec<Effect> {
+    let Some(goal) = model.snapshot.goal.as_ref().map(|goal| goal.goal.clone()) else {
+        model.say("there is no goal to ask this for", true);
+        return Vec::new();
+    };
+    let mut effects = Vec::new();
+    let many = ask.items.len() > 1;
+    for (job, act) in ask.items {
+        let approval = match &act {
+            Act::Approve { approval, digest }
+            | Act::Reject {
+                approval, digest, ..
+            } => {
+                let changed = model.request().is_some_and(|shown| {
+                    shown.approval == *approval
+                        && (shown.digest != *digest || shown.state != "open")
+                });
+                if changed {
+                    model.say("the request changed meanwhile; nothing was sent", true);
+                    return Vec::new();
+                }
+                Some(approval.clone())
+            }
+            _ => None,
+        };
+        let what = if many {
+            format!("{} ({job})", ask.what)
+        } else {
+            ask.what.clone()
+        };
+        let local = model.remember(what, approval);
+        effects.push(Effect::Submit {
+            local,
+            goal: goal.clone(),
+            job,
+            act,
+        });
+    }
+    model.marks.clear();
+    effects
+}

@@ -1,0 +1,455 @@
+//! The interface's state and the pure function that changes it.
+
+pub mod act;
+mod ask;
+mod asked;
+mod go;
+pub mod layout;
+pub mod list;
+pub mod load;
+pub mod msg;
+pub mod overlay;
+mod overlay_keys;
+pub mod overlay_rows;
+pub mod place;
+pub mod run;
+pub mod snapshot;
+mod threads;
+mod update;
+
+pub use asked::{Answer, Asked, Frozen, Note};
+pub use update::{next_deadline, update};
+
+use crate::ledger::filter::Filter;
+use crate::ledger::read::{ApprovalRow, AttemptRow, JobQuery, JobRow, JobSort};
+use crate::model::{ApprovalId, AttemptNo, Digest, GoalId, JobId};
+use crate::tui::keymap::Keymap;
+use crate::tui::text::Line;
+use layout::{Layout, layout};
+use list::{Ids, ListState};
+use load::Want;
+use msg::Now;
+use overlay::Overlay;
+use place::{Kind, Place, Tab};
+use snapshot::{LogLine, Snapshot};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Decision keys are dead for this long after a request was drawn or changed.
+pub const ARMING_MS: u64 = 750;
+/// How long a note stays.
+const NOTE_MS: u64 = 6_000;
+/// Decisions of this interface that are remembered.
+const MAX_ASKED: usize = 64;
+
+/// All of the interface's state.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// Bindings.
+    pub keymap: Keymap,
+    /// No action changes anything.
+    pub read_only: bool,
+    /// The engine runs in this process.
+    pub engine_here: bool,
+    /// How the engine of this process ended, if it did.
+    pub engine_ended: Option<Result<(), String>>,
+    /// The goal asked for; the first one when none is.
+    pub goal: Option<GoalId>,
+    /// Root view first, then what was drilled into.
+    pub stack: Vec<Place>,
+    /// The stack of the view before.
+    pub before: Option<Vec<Place>>,
+    /// Cursors by view.
+    pub lists: BTreeMap<Kind, ListState>,
+    /// Filters by view, as typed.
+    pub filters: BTreeMap<Kind, String>,
+    /// Column that the jobs are sorted by.
+    pub sort: JobSort,
+    /// The other way round.
+    pub reverse: bool,
+    /// Marked jobs.
+    pub marks: BTreeSet<JobId>,
+    /// The last one marked.
+    pub last_mark: Option<JobId>,
+    /// Details beside the list.
+    pub details: bool,
+    /// Pane of the job view.
+    pub tab: Tab,
+    /// Attempt shown; the newest when `None`.
+    pub attempt: Option<AttemptNo>,
+    /// Lines of a view that is a page of text, made once a message.
+    pub page: Arc<[Line]>,
+    /// First line shown of a page of text.
+    pub scroll: usize,
+    /// What lies on top; the last is the top.
+    pub overlays: Vec<Overlay>,
+    /// What is shown.
+    pub snapshot: Snapshot,
+    /// The ledger could not be read last time.
+    pub load_error: Option<String>,
+    /// Whether the display is frozen.
+    pub frozen: Option<Frozen>,
+    /// Mouse reports are on.
+    pub mouse: bool,
+    /// What was asked here, oldest first.
+    pub asked: Vec<Asked>,
+    /// Number of the next thing asked.
+    pub next_local: u64,
+    /// A line that goes away.
+    pub note: Option<Note>,
+    /// The request as it was last put on the screen, and since when it is so.
+    pub card_drawn: Option<(ApprovalId, Digest, u64)>,
+    /// When Ctrl-C was pressed at the root.
+    pub interrupted_ms: Option<u64>,
+    /// The closing report of this goal opened by itself once.
+    pub closing_shown: BTreeSet<GoalId>,
+    /// Ring when something new needs a person.
+    pub notify: bool,
+    /// What needed a person when it last rang, or at the start.
+    pub heard: Option<BTreeSet<String>>,
+    /// When it last rang.
+    pub rang_ms: Option<u64>,
+    /// The times of the last message.
+    pub now: Now,
+}
+
+impl Model {
+    /// The state at the start: the jobs of a goal.
+    pub fn new(goal: Option<GoalId>, read_only: bool, engine_here: bool) -> Self {
+        Self {
+            size: (80, 24),
+            keymap: Keymap::new(read_only),
+            read_only,
+            engine_here,
+            engine_ended: None,
+            goal,
+            stack: vec![Place::Root(Kind::Jobs)],
+            before: None,
+            lists: BTreeMap::from([(
+                Kind::Log,
+                ListState {
+                    follow: true,
+                    ..ListState::default()
+                },
+            )]),
+            filters: BTreeMap::new(),
+            sort: JobSort::Position,
+            reverse: false,
+            marks: BTreeSet::new(),
+            last_mark: None,
+            details: false,
+            tab: Tab::Timeline,
+            attempt: None,
+            page: Arc::default(),
+            scroll: 0,
+            overlays: Vec::new(),
+            snapshot: Snapshot::default(),
+            load_error: None,
+            frozen: None,
+            mouse: false,
+            asked: Vec::new(),
+            next_local: 1,
+            note: None,
+            card_drawn: None,
+            interrupted_ms: None,
+            closing_shown: BTreeSet::new(),
+            notify: false,
+            heard: None,
+            rang_ms: None,
+            now: Now::default(),
+        }
+    }
+
+    /// The view on top of the stack.
+    pub fn place(&self) -> Place {
+        self.stack
+            .last()
+            .cloned()
+            .unwrap_or(Place::Root(Kind::Jobs))
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        self.stack.last().map_or(Kind::Jobs, Place::kind)
+    }
+
+    /// The screen's parts; `None` below the floor.
+    pub fn layout(&self) -> Option<Layout> {
+        let details = self.details && matches!(self.kind(), Kind::Jobs | Kind::Waits);
+        layout(self.size.0, self.size.1, details)
+    }
+
+    /// Rows that a list shows under its heading.
+    pub fn list_height(&self) -> usize {
+        let rows = self.layout().map_or(1, |parts| parts.body.height);
+        crate::tui::widget::table::rows_in(rows).max(1)
+    }
+
+    /// Cursor of the current list.
+    pub fn list(&self) -> ListState {
+        self.lists.get(&self.kind()).cloned().unwrap_or_default()
+    }
+
+    /// Whether the snapshot is about this view, so that its lists can be trusted.
+    pub fn is_current(&self) -> bool {
+        self.snapshot
+            .want
+            .as_ref()
+            .is_some_and(|want| want.place == self.place() && want.query == self.query())
+    }
+
+    /// Identities of the current list, in the order shown.
+    pub fn ids(&self) -> Ids<'_> {
+        let shot = &self.snapshot;
+        match self.kind() {
+            Kind::Jobs | Kind::Waits => match &shot.jobs {
+                Some(jobs) => Ids::Jobs(&jobs.ids),
+                None => Ids::Own(Vec::new()),
+            },
+            Kind::Goals => Ids::Own(shot.goals.iter().map(|row| row.goal.0.clone()).collect()),
+            Kind::Approvals => Ids::Own(
+                shot.approvals
+                    .iter()
+                    .map(|row| row.approval.0.clone())
+                    .collect(),
+            ),
+            Kind::ToVerify => Ids::Own(
+                shot.unsettled
+                    .iter()
+                    .map(|row| row.operation.0.clone())
+                    .collect(),
+            ),
+            Kind::Alerts => Ids::Own(shot.alerts.iter().map(|row| row.seq.to_string()).collect()),
+            Kind::Log => Ids::Own(
+                self.log_lines()
+                    .iter()
+                    .map(|line| line.seq.to_string())
+                    .collect(),
+            ),
+            _ => Ids::Own(Vec::new()),
+        }
+    }
+
+    /// Lines of the log that the filter lets through.
+    pub fn log_lines(&self) -> Vec<&LogLine> {
+        let filter = self.filters.get(&Kind::Log).map_or("", String::as_str);
+        let words: Vec<(bool, String)> = filter
+            .split_whitespace()
+            .map(|word| match word.strip_prefix('!') {
+                Some(rest) => (false, rest.to_lowercase()),
+                None => (true, word.to_lowercase()),
+            })
+            .collect();
+        self.snapshot
+            .log
+            .lines
+            .iter()
+            .filter(|line| {
+                let job = line.job.as_ref().map_or("", |job| job.as_str());
+                let all = format!("{job} {} {}", line.actor, line.text).to_lowercase();
+                words
+                    .iter()
+                    .all(|(wanted, word)| all.contains(word) == *wanted)
+            })
+            .collect()
+    }
+
+    /// The query of views that list jobs; a filter that does not parse selects what the last part of
+    /// it that does parse would.
+    pub fn query(&self) -> JobQuery {
+        match self.kind() {
+            Kind::Jobs => JobQuery {
+                filter: self
+                    .filters
+                    .get(&Kind::Jobs)
+                    .and_then(|text| Filter::parse(text).ok())
+                    .unwrap_or_default(),
+                sort: self.sort,
+                reverse: self.reverse,
+            },
+            Kind::Waits => JobQuery {
+                filter: Filter::parse("is:waiting").unwrap_or_default(),
+                ..JobQuery::default()
+            },
+            _ => JobQuery::default(),
+        }
+    }
+
+    /// What the screen needs of the ledger.
+    pub fn want(&self) -> Want {
+        let height = self.list_height();
+        let list = self.list();
+        // Whole pages, so that most steps of the cursor need nothing new.
+        let start = (list.offset / height).saturating_sub(1) * height;
+        let beside = (self.details && matches!(self.kind(), Kind::Jobs | Kind::Waits))
+            .then(|| list.target().map(JobId::from))
+            .flatten();
+        Want {
+            goal: self.goal.clone(),
+            place: self.place(),
+            query: self.query(),
+            window: start..start + height * 4,
+            beside,
+            decisions: self
+                .asked
+                .iter()
+                .filter(|asked| asked.answer == Answer::Pending)
+                .filter_map(|asked| asked.id.clone())
+                .collect(),
+            closing: self
+                .overlays
+                .iter()
+                .any(|one| matches!(one, Overlay::Closing { .. })),
+        }
+    }
+
+    /// The job that an action of this view would concern.
+    pub fn job_here(&self) -> Option<JobId> {
+        match self.place() {
+            Place::Job(job) | Place::Operation(job, _) | Place::JobLog(job) => Some(job),
+            Place::Card(_) => self.request().map(|request| request.job.clone()),
+            Place::Root(Kind::Jobs | Kind::Waits) => self.list().target().map(JobId::from),
+            Place::Root(_) => None,
+        }
+    }
+
+    /// A job's row, if it is at hand.
+    pub fn row_of(&self, job: &JobId) -> Option<&JobRow> {
+        let listed = self
+            .snapshot
+            .jobs
+            .as_ref()
+            .and_then(|jobs| jobs.rows.get(job));
+        listed.or_else(|| {
+            self.snapshot
+                .job
+                .as_ref()
+                .map(|data| &data.row)
+                .filter(|row| row.job == *job)
+        })
+    }
+
+    /// The request shown, if the snapshot is about it.
+    pub fn request(&self) -> Option<&ApprovalRow> {
+        let Some(Place::Card(id)) = self.stack.last() else {
+            return None;
+        };
+        self.snapshot
+            .request
+            .as_ref()
+            .filter(|request| request.approval == *id)
+    }
+
+    /// The attempt shown in the job view and its place among all, from 0.
+    pub fn attempt_shown(&self) -> Option<(usize, &AttemptRow)> {
+        let attempts = &self.snapshot.job.as_ref()?.attempts;
+        let at = match self.attempt {
+            Some(number) => attempts.iter().position(|one| one.attempt == number)?,
+            None => attempts.len().checked_sub(1)?,
+        };
+        attempts.get(at).map(|one| (at, one))
+    }
+
+    /// Milliseconds until the decision keys live; `None` when they do.
+    pub fn arming_left(&self) -> Option<u64> {
+        let request = self.request()?;
+        let since = match &self.card_drawn {
+            Some((id, digest, since)) if *id == request.approval && *digest == request.digest => {
+                *since
+            }
+            _ => return Some(ARMING_MS),
+        };
+        let left = (since + ARMING_MS).saturating_sub(self.now.ms);
+        (left > 0).then_some(left)
+    }
+
+    /// The last thing asked here about a request that was not refused.
+    pub fn asked_about(&self, approval: &ApprovalId) -> Option<&Asked> {
+        self.asked.iter().rev().find(|asked| {
+            asked.approval.as_ref() == Some(approval) && !matches!(asked.answer, Answer::Refused(_))
+        })
+    }
+
+    /// Says something for a while.
+    pub fn say(&mut self, text: impl Into<String>, bad: bool) {
+        self.note = Some(Note {
+            text: text.into(),
+            bad,
+            until_ms: self.now.ms + NOTE_MS,
+        });
+    }
+
+    /// Goes to a place, remembering where it came from.
+    pub fn go(&mut self, place: Place) {
+        let root = Place::Root(place.kind().root());
+        let stack = if place == root {
+            vec![root]
+        } else {
+            vec![root, place]
+        };
+        if stack != self.stack {
+            self.before = Some(std::mem::replace(&mut self.stack, stack));
+            self.arrived();
+        }
+    }
+
+    /// Drills into a place from here.
+    pub fn drill(&mut self, place: Place) {
+        // A ring of job, log and request would otherwise grow for ever.
+        if let Some(at) = self.stack.iter().position(|one| *one == place) {
+            self.stack.truncate(at + 1);
+        } else {
+            self.stack.push(place);
+        }
+        self.arrived();
+    }
+
+    /// Back to where this was opened from; false at the root.
+    pub fn back(&mut self) -> bool {
+        if self.stack.len() < 2 {
+            return false;
+        }
+        self.stack.pop();
+        self.arrived();
+        true
+    }
+
+    /// A page begins at its top, and a request must be drawn before it can be decided.
+    pub fn arrived(&mut self) {
+        self.scroll = 0;
+        self.tab = Tab::Timeline;
+        self.attempt = None;
+        self.card_drawn = None;
+        if self.kind() == Kind::Log {
+            self.lists.insert(
+                Kind::Log,
+                ListState {
+                    follow: true,
+                    ..ListState::default()
+                },
+            );
+        }
+    }
+
+    /// Remembers something asked.
+    fn remember(&mut self, what: String, approval: Option<ApprovalId>) -> u64 {
+        let local = self.next_local;
+        self.next_local += 1;
+        self.asked.push(Asked {
+            local,
+            id: None,
+            what,
+            approval,
+            answer: Answer::Pending,
+            at_ms: self.now.ms,
+        });
+        let extra = self.asked.len().saturating_sub(MAX_ASKED);
+        self.asked.drain(..extra);
+        local
+    }
+}
+
+#[cfg(test)]
+mod tests;

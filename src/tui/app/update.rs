@@ -1,0 +1,226 @@
+//! `update(&mut Model, Now, Msg) -> Vec<Effect>`: pure but for the model; time comes in as a parameter.
+
+use super::msg::{Effect, Msg, Now};
+use super::overlay::Overlay;
+use super::snapshot::Snapshot;
+use super::{Answer, Model, act, go, overlay_keys};
+use crate::tui::Leave;
+use crate::tui::keymap::Key;
+use crate::tui::view;
+use std::collections::BTreeSet;
+
+/// Rings are at least so far apart.
+const RING_EVERY_MS: u64 = 30_000;
+
+/// Changes the model by one message and says what is to be done outside.
+pub fn update(model: &mut Model, now: Now, msg: Msg) -> Vec<Effect> {
+    model.now = now;
+    if model
+        .note
+        .as_ref()
+        .is_some_and(|note| note.until_ms <= now.ms)
+    {
+        model.note = None;
+    }
+    let effects = match msg {
+        Msg::Key(key) => on_key(model, key),
+        Msg::Paste(text) => {
+            overlay_keys::paste(model, &text);
+            Vec::new()
+        }
+        Msg::Wheel(rows) => {
+            go::wheel(model, rows);
+            Vec::new()
+        }
+        Msg::Click(_, row) => {
+            go::click(model, row);
+            Vec::new()
+        }
+        Msg::Resize(width, height) => {
+            model.size = (width, height);
+            Vec::new()
+        }
+        Msg::Snapshot(shot) => on_snapshot(model, shot),
+        Msg::LoadFailed(why) => {
+            model.load_error = Some(why);
+            Vec::new()
+        }
+        Msg::Submitted { local, result } => {
+            on_submitted(model, local, result);
+            Vec::new()
+        }
+        Msg::Drawn => {
+            on_drawn(model);
+            Vec::new()
+        }
+        Msg::Tick => Vec::new(),
+        Msg::EngineEnded(result) => {
+            if let Err(why) = &result {
+                let text = format!("the engine of this process ended: {why}");
+                model.say(text, true);
+            }
+            model.engine_ended = Some(result);
+            Vec::new()
+        }
+        Msg::TtyLost => vec![Effect::Leave(Leave::TtyLost)],
+        Msg::Terminate => vec![Effect::Leave(Leave::Terminated)],
+        Msg::Suspend => vec![Effect::Suspend],
+    };
+    settle(model);
+    effects
+}
+
+fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
+    if !model.overlays.is_empty() {
+        return overlay_keys::key(model, key);
+    }
+    if key != Key::ctrl('c') {
+        model.interrupted_ms = None;
+    }
+    match model.keymap.find(key, model.kind()) {
+        Some(entry) => act::dispatch(model, entry.action),
+        None => Vec::new(),
+    }
+}
+
+fn on_snapshot(model: &mut Model, shot: Box<Snapshot>) -> Vec<Effect> {
+    model.load_error = None;
+    if model.goal.is_none() {
+        // From here on it is this goal, also when it ends and others begin.
+        model.goal = shot.goal.as_ref().map(|goal| goal.goal.clone());
+    }
+    learn_answers(model, &shot);
+    let effects = notify(model, &shot);
+    if let Some(goal) = shot.goal.as_ref().filter(|goal| goal.ended.is_none()) {
+        // A goal that goes on again ends again.
+        model.closing_shown.remove(&goal.goal);
+    }
+    if let Some(goal) = shot.goal.as_ref().filter(|goal| goal.ended.is_some())
+        && model.closing_shown.insert(goal.goal.clone())
+        && model.overlays.is_empty()
+    {
+        model.overlays.push(Overlay::Closing { scroll: 0 });
+    }
+    // Frozen means that what is shown does not change by itself; going elsewhere still shows it.
+    let elsewhere = match (&model.snapshot.want, &shot.want) {
+        (Some(shown), Some(new)) => {
+            (&shown.place, &shown.query, &shown.window, &shown.beside)
+                != (&new.place, &new.query, &new.window, &new.beside)
+        }
+        _ => true,
+    };
+    match &mut model.frozen {
+        Some(frozen) if !elsewhere => frozen.held = Some(shot),
+        _ => model.snapshot = *shot,
+    }
+    effects
+}
+
+/// Rings for what needs a person and did not before: once an item, seldom enough to be heard.
+fn notify(model: &mut Model, shot: &Snapshot) -> Vec<Effect> {
+    let needs: BTreeSet<String> = shot
+        .needs
+        .iter()
+        .map(|need| format!("{:?}", need.what))
+        .collect();
+    let Some(heard) = model.heard.as_mut() else {
+        // What was there at the start is on the screen.
+        model.heard = Some(needs);
+        return Vec::new();
+    };
+    heard.retain(|need| needs.contains(need));
+    let new = needs.iter().filter(|need| !heard.contains(*need)).count();
+    let soon = model
+        .rang_ms
+        .is_some_and(|at| model.now.ms.saturating_sub(at) < RING_EVERY_MS);
+    if !model.notify || new == 0 || soon {
+        return Vec::new();
+    }
+    *heard = needs;
+    model.rang_ms = Some(model.now.ms);
+    let goal = shot.goal.as_ref().map_or("", |goal| goal.goal.as_str());
+    let things = if new == 1 {
+        "thing needs"
+    } else {
+        "things need"
+    };
+    vec![Effect::Notify(format!("{goal}: {new} more {things} you"))]
+}
+
+fn learn_answers(model: &mut Model, shot: &Snapshot) {
+    for asked in &mut model.asked {
+        let Some(row) = asked.id.as_ref().and_then(|id| shot.decisions.get(id)) else {
+            continue;
+        };
+        match row.state.as_str() {
+            "accepted" => asked.answer = Answer::Accepted(row.why.clone()),
+            "refused" => asked.answer = Answer::Refused(row.why.clone()),
+            _ => {}
+        }
+    }
+}
+
+fn on_submitted(model: &mut Model, local: u64, result: Result<crate::model::DecisionId, String>) {
+    if let Some(asked) = model.asked.iter_mut().find(|asked| asked.local == local) {
+        match result {
+            Ok(id) => asked.id = Some(id),
+            Err(why) => asked.answer = Answer::Refused(why),
+        }
+    }
+}
+
+fn on_drawn(model: &mut Model) {
+    let Some(request) = model.request() else {
+        return;
+    };
+    let shown = (request.approval.clone(), request.digest.clone());
+    let same = model
+        .card_drawn
+        .as_ref()
+        .is_some_and(|(id, digest, _)| (id, digest) == (&shown.0, &shown.1));
+    // A request under a dialog or below the floor is not on the screen.
+    if !same && model.overlays.is_empty() && model.layout().is_some() {
+        model.card_drawn = Some((shown.0, shown.1, model.now.ms));
+    }
+}
+
+/// Fits cursors and scrolling to what is there now.
+fn settle(model: &mut Model) {
+    let kind = model.kind();
+    if kind.is_list() {
+        if !model.is_current() {
+            return;
+        }
+        let height = model.list_height();
+        let mut list = model.list();
+        list.settle(&model.ids(), height);
+        model.lists.insert(kind, list);
+    } else if let Some(parts) = model.layout() {
+        model.page = view::page(model, parts.body.width).into();
+        let most = model
+            .page
+            .len()
+            .saturating_sub(usize::from(parts.body.height));
+        model.scroll = model.scroll.min(most);
+    }
+}
+
+/// When something shown changes by the passing of time alone, in the interface's milliseconds.
+pub fn next_deadline(model: &Model) -> Option<u64> {
+    let now = model.now.ms;
+    let note = model.note.as_ref().map(|note| note.until_ms);
+    let arming = if model.overlays.is_empty() {
+        match (&model.card_drawn, model.arming_left()) {
+            (Some(_), Some(left)) => Some(now + left),
+            _ => None,
+        }
+    } else {
+        None
+    };
+    let frozen = model
+        .frozen
+        .as_ref()
+        .map(|frozen| now + 5_000 - (now - frozen.since_ms.min(now)) % 5_000);
+    let beat = view::header::beat_changes_in(model).map(|ms| now + ms);
+    [note, arming, frozen, beat].into_iter().flatten().min()
+}

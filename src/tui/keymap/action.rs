@@ -1,0 +1,106 @@
+//! Everything that can be asked of the interface, by name.
+
+use crate::tui::app::place::Kind;
+
+/// What a key, the help or the palette can ask of the interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Up.
+    Up,
+    /// Down.
+    Down,
+    /// To the first row.
+    Top,
+    /// To the last row; in the log, follow new entries.
+    Bottom,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// Open what is under the cursor.
+    Open,
+    /// Approve the cutover shown; asks once more. Dead for a moment after the request is drawn or changes.
+    Approve,
+    /// Reject the cutover shown, with a reason.
+    Reject,
+    /// The previous open request.
+    PrevRequest,
+    /// The next open request.
+    NextRequest,
+    /// The job of this request with its attempts.
+    CardJob,
+    /// Look the operation up now.
+    LookAgain,
+    /// Rule on the operation: it happened (with the reference), or it did not.
+    Rule,
+    /// Pause or resume: nothing new is started for the job; what runs goes on.
+    Pause,
+    /// Try again from the first strategy; asks once more.
+    Retry,
+    /// The job's attempts.
+    Stepper,
+    /// The previous attempt.
+    PrevAttempt,
+    /// The next attempt.
+    NextAttempt,
+    /// The first attempt.
+    FirstAttempt,
+    /// The newest attempt.
+    LastAttempt,
+    /// The next pane.
+    NextPane,
+    /// The previous pane.
+    PrevPane,
+    /// Words for the job's next attempt.
+    Comment,
+    /// Give the job to a person, with a reason.
+    HandOver,
+    /// The ledger's entries of this job.
+    JobLog,
+    /// Would the wait under the cursor end now?
+    WouldWake,
+    /// Filter live: words AND, !x excludes; for jobs also state: wait: clause: tries:>1 is:paused.
+    Filter,
+    /// Sort by the next column.
+    Sort,
+    /// Sort the other way round.
+    Reverse,
+    /// Mark the row and move on; actions then go to all marked jobs.
+    Mark,
+    /// Mark everything from the last mark to the cursor.
+    MarkRange,
+    /// Mark all rows shown.
+    MarkAll,
+    /// Forget all marks.
+    MarkNone,
+    /// Details of the row under the cursor, beside the list.
+    Details,
+    /// The next thing that needs a person, oldest first.
+    NextNeed,
+    /// The view before this one.
+    Previous,
+    /// Back to where this was opened from.
+    Back,
+    /// Help for this view; type to search, Enter runs it.
+    Help,
+    /// Any action by name; also :job NAME.
+    Palette,
+    /// Freeze the display; work goes on.
+    Freeze,
+    /// Send the id under the cursor to the terminal's clipboard.
+    Copy,
+    /// The closing report, as of now.
+    Report,
+    /// Mouse on or off; off leaves the terminal's own selection.
+    Mouse,
+    /// Draw everything again.
+    Repaint,
+    /// Suspend the interface; an engine in this process is suspended with it.
+    Suspend,
+    /// Close what is on top; at the root, leave. Work is not stopped by it.
+    Quit,
+    /// Close what is on top; twice at the root, leave. It never stops work.
+    Interrupt,
+    /// Go to a numbered view.
+    View(Kind),
+}

@@ -1,0 +1,375 @@
+//! Ledger entries as sentences.
+
+use crate::ledger::read::EventRow;
+use crate::ledger::{Act, Event};
+use crate::model::{FailureClass, TimeMs, Verdict, Wake};
+use crate::tui::theme::Role;
+use jiff::tz::TimeZone;
+
+/// What happened, one sentence, and how it looks.
+pub fn of(row: &EventRow, zone: &TimeZone) -> (String, Role) {
+    match &row.event {
+        Some(event) => of_event(event, row.at, zone),
+        None => (
+            format!("{} (written by a newer program)", row.kind),
+            Role::Warn,
+        ),
+    }
+}
+
+fn of_event(event: &Event, at: TimeMs, zone: &TimeZone) -> (String, Role) {
+    of_goal(event)
+        .or_else(|| of_attempt(event, at, zone))
+        .or_else(|| of_operation(event, at, zone))
+        .or_else(|| of_run(event, at, zone))
+        .or_else(|| of_check(event, at, zone))
+        .or_else(|| of_people(event, at, zone))
+        .unwrap_or_else(|| ("something happened".to_owned(), Role::Dim))
+}
+
+fn of_goal(event: &Event) -> Option<(String, Role)> {
+    Some(match event {
+        Event::GoalAdopted { version, owner, .. } => (
+            format!("{owner} adopted contract version {version}"),
+            Role::Strong,
+        ),
+        Event::GoalListed { jobs } => (format!("the source listed {jobs} jobs"), Role::Text),
+        Event::GoalEnded { summary } => (format!("the goal ended: {summary}"), Role::Strong),
+        Event::EngineStarted {
+            pid,
+            host,
+            version,
+            after_clean_stop,
+        } => {
+            let before = if *after_clean_stop {
+                ""
+            } else {
+                "; the one before had not said goodbye"
+            };
+            (
+                format!("engine {version} started as process {pid} on {host}{before}"),
+                Role::Dim,
+            )
+        }
+        Event::EngineStopped { why } => (format!("engine stopped: {why}"), Role::Dim),
+        Event::Heartbeat { decided, reason } => {
+            (format!("heartbeat: {decided}, {reason}"), Role::Dim)
+        }
+        Event::AlertRaised { rule, evidence } => (format!("ALERT {rule}: {evidence}"), Role::Bad),
+        Event::AlertCleared { rule, why } => (format!("alert {rule} is over: {why}"), Role::Text),
+        _ => return None,
+    })
+}
+
+fn of_attempt(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)> {
+    Some(match event {
+        Event::JobAdded { origin, title, .. } => {
+            (format!("found in {origin}: {title}"), Role::Text)
+        }
+        Event::JobMoved { state, reason } => {
+            let standing = super::state::of_state(*state);
+            let text = if reason.is_empty() {
+                format!("now {}", standing.word)
+            } else {
+                format!("now {}: {reason}", standing.word)
+            };
+            (text, standing.role)
+        }
+        Event::AttemptStarted { strategy, .. } => (
+            format!("attempt began with strategy {strategy}"),
+            Role::Strong,
+        ),
+        Event::AttemptEnded { outcome, reason } => {
+            let role = if outcome == "passed" {
+                Role::Good
+            } else {
+                Role::Bad
+            };
+            (format!("attempt {outcome}: {reason}"), role)
+        }
+        Event::ConfigProposed { config, remark } => {
+            let said = if remark.is_empty() {
+                String::new()
+            } else {
+                format!("; the worker says: {remark}")
+            };
+            (
+                format!("worker proposed config {}{said}", config.short()),
+                Role::Text,
+            )
+        }
+        Event::PrepareFailed {
+            class,
+            why,
+            retry_at,
+        } => (
+            format!(
+                "no config ({}): {why}{}",
+                class_word(*class),
+                again(*retry_at, at, zone)
+            ),
+            Role::Bad,
+        ),
+        Event::ConfigFailed { failures } => {
+            (format!("config failed: {}", failures.join("; ")), Role::Bad)
+        }
+        Event::JobPaused {} => ("paused: nothing new is started".to_owned(), Role::Warn),
+        Event::JobResumed {} => ("resumed".to_owned(), Role::Text),
+        Event::JobRetried {} => (
+            "begins again from the first strategy".to_owned(),
+            Role::Text,
+        ),
+        Event::JobCommented { text } => (format!("for the next attempt: {text}"), Role::Text),
+        _ => return None,
+    })
+}
+
+fn of_operation(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)> {
+    Some(match event {
+        Event::OpIntended {
+            operation,
+            action,
+            ordinal,
+            ..
+        } => (
+            format!(
+                "about to {} (run {ordinal}, id {operation})",
+                action_word(action.word())
+            ),
+            Role::Info,
+        ),
+        Event::OpSentAgain { proof, .. } => {
+            (format!("sent again, the same id: {proof}"), Role::Warn)
+        }
+        Event::OpApplied {
+            reference,
+            observed,
+            how,
+            ..
+        } => {
+            let seen = if observed.is_empty() {
+                String::new()
+            } else {
+                format!("; {observed}")
+            };
+            let how = match how.as_str() {
+                "look_up" => " (found by look-up)",
+                "ruling" => " (a person ruled)",
+                _ => "",
+            };
+            (format!("applied as {reference}{how}{seen}"), Role::Good)
+        }
+        Event::OpRefused {
+            why,
+            class,
+            retry_at,
+            ..
+        } => (
+            format!(
+                "refused ({}): {why}{}",
+                class_word(*class),
+                again(*retry_at, at, zone)
+            ),
+            Role::Bad,
+        ),
+        Event::OpUnknown { why, next_look, .. } => (
+            format!(
+                "outcome unknown: {why}; looked up {}",
+                super::time::instant(*next_look, at, zone)
+            ),
+            Role::Warn,
+        ),
+        Event::OpLookedUp {
+            answer,
+            why,
+            next_look,
+            to_verify,
+            ..
+        } => {
+            let who = if *to_verify { "; needs a person" } else { "" };
+            (
+                format!(
+                    "looked up: {}, {why}; again {}{who}",
+                    answer.replace('_', " "),
+                    super::time::instant(*next_look, at, zone)
+                ),
+                Role::Warn,
+            )
+        }
+        _ => return None,
+    })
+}
+
+fn of_run(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)> {
+    Some(match event {
+        Event::RunSucceeded { .. } => ("staging run ended well".to_owned(), Role::Good),
+        Event::RunFailed {
+            class,
+            why,
+            retry_at,
+            ..
+        } => (
+            format!(
+                "staging run failed ({}): {why}{}",
+                class_word(*class),
+                again(*retry_at, at, zone)
+            ),
+            Role::Bad,
+        ),
+        _ => return None,
+    })
+}
+
+fn of_check(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)> {
+    Some(match event {
+        Event::CheckStarted {
+            clause, reserved, ..
+        } => (
+            format!("checking {clause} ({reserved} queries reserved)"),
+            Role::Dim,
+        ),
+        Event::EvidenceRecorded {
+            clause,
+            verdict,
+            summary,
+            spent,
+            ..
+        } => (
+            format!(
+                "{clause}: {}, {summary} ({spent} queries)",
+                verdict_word(*verdict)
+            ),
+            super::state::of_verdict(*verdict).role,
+        ),
+        Event::CheckFailed {
+            clause,
+            why,
+            class,
+            retry_at,
+            ..
+        } => (
+            format!(
+                "{clause} could not be judged ({}): {why}{}",
+                class_word(*class),
+                again(*retry_at, at, zone)
+            ),
+            Role::Warn,
+        ),
+        Event::WaitStarted {
+            reason, next_check, ..
+        } => (
+            format!(
+                "waits: {reason}; looks again {}",
+                super::time::instant(*next_check, at, zone)
+            ),
+            Role::Wait,
+        ),
+        _ => return None,
+    })
+}
+
+fn of_people(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)> {
+    Some(match event {
+        Event::ApprovalRequested { digest, .. } => (
+            format!("approval asked for, digest {}", digest.short()),
+            Role::Person,
+        ),
+        Event::ApprovalDecided {
+            approved,
+            by,
+            reason,
+            ..
+        } => {
+            let verb = if *approved { "approved" } else { "rejected" };
+            let why = if reason.is_empty() {
+                String::new()
+            } else {
+                format!(": {reason}")
+            };
+            let role = if *approved { Role::Good } else { Role::Bad };
+            (format!("{by} {verb} it{why}"), role)
+        }
+        Event::ApprovalVoided { why, .. } => (format!("request void: {why}"), Role::Warn),
+        Event::DecisionSubmitted { act, from, .. } => {
+            (format!("asked from {from}: {}", of_act(act)), Role::Strong)
+        }
+        Event::DecisionAnswered { accepted, why, .. } => {
+            let word = if *accepted { "accepted" } else { "refused" };
+            let role = if *accepted { Role::Text } else { Role::Bad };
+            (format!("decision {word}: {why}"), role)
+        }
+        _ => {
+            // Every entry says something, also one that no family above names.
+            let _ = (at, zone);
+            return None;
+        }
+    })
+}
+
+/// What a person asked for, as the object of a sentence.
+pub fn of_act(act: &Act) -> String {
+    match act {
+        Act::Approve { .. } => "approve the cutover".to_owned(),
+        Act::Reject { reason, .. } => format!("reject the cutover: {reason}"),
+        Act::Pause => "pause".to_owned(),
+        Act::Resume => "resume".to_owned(),
+        Act::Retry => "retry".to_owned(),
+        Act::HandOver { reason } => format!("hand over: {reason}"),
+        Act::Comment { text } => format!("comment: {text}"),
+        Act::Rule { happened, .. } => if *happened {
+            "rule that it happened"
+        } else {
+            "rule that it did not happen"
+        }
+        .to_owned(),
+        Act::LookAgain { .. } => "look again now".to_owned(),
+    }
+}
+
+/// What would end a wait.
+pub fn of_wake(wake: &Wake, now: TimeMs, zone: &TimeZone) -> String {
+    let instant = |at: TimeMs| {
+        let due = if at <= now { " (due)" } else { "" };
+        format!("{}{due}", super::time::instant(at, now, zone))
+    };
+    match wake {
+        Wake::At { at } => format!("the clock reaching {}", instant(*at)),
+        Wake::Approval => "a decision on the request".to_owned(),
+        Wake::QuotaReset { budget, at } => {
+            format!("{budget} renewing at {}", instant(*at))
+        }
+        Wake::Operation { id } => format!("operation {id} settling"),
+        Wake::Job { id } => format!("job {id}"),
+        Wake::Event { name } => format!("the event {name}"),
+        Wake::File { path } => format!("the file {path}"),
+        Wake::Metric { name } => format!("the metric {name}"),
+    }
+}
+
+/// `stage` and `cut_over` as verbs.
+pub fn action_word(action: &str) -> &str {
+    match action {
+        "stage" => "run in staging",
+        "cut_over" => "cut over to production",
+        other => other,
+    }
+}
+
+fn class_word(class: FailureClass) -> &'static str {
+    match class {
+        FailureClass::Job => "the job's fault",
+        FailureClass::Environment => "the environment's fault",
+        FailureClass::Unclear => "cause unclear",
+    }
+}
+
+fn verdict_word(verdict: Verdict) -> &'static str {
+    super::state::of_verdict(verdict).word
+}
+
+fn again(retry_at: Option<TimeMs>, now: TimeMs, zone: &TimeZone) -> String {
+    match retry_at {
+        Some(at) => format!("; tries again {}", super::time::instant(at, now, zone)),
+        None => String::new(),
+    }
+}

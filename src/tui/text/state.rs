@@ -1,0 +1,97 @@
+//! A job's standing: glyph and word first, colour third.
+
+use crate::ledger::read::JobRow;
+use crate::model::{JobState, OperationState, Verdict, WaitKind};
+use crate::tui::theme::Role;
+
+/// Glyph, word and role of something that has a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// One column.
+    pub glyph: &'static str,
+    /// One or two words.
+    pub word: &'static str,
+    /// How the theme may colour it.
+    pub role: Role,
+}
+
+const fn standing(glyph: &'static str, word: &'static str, role: Role) -> Standing {
+    Standing { glyph, word, role }
+}
+
+/// Where a job stands, overlays first: what needs a person is said before what is merely true.
+pub fn of_job(row: &JobRow) -> Standing {
+    if row.to_verify {
+        return standing("?", "to verify", Role::Person);
+    }
+    if row.paused && !row.state.has_ended() {
+        return standing("‖", "paused", Role::Warn);
+    }
+    match (row.state, row.wait.as_ref().map(|wait| wait.kind)) {
+        (JobState::CutOver, _) => standing("✓", "cut over", Role::Good),
+        (JobState::HandedOver, _) => standing("⚑", "handed over", Role::Bad),
+        (JobState::Cancelled, _) => standing("✗", "cancelled", Role::Dim),
+        (JobState::AwaitingApproval, _) => standing("◆", "waits: you", Role::Person),
+        (_, Some(kind)) => of_wait(kind),
+        (state, None) => of_state(state),
+    }
+}
+
+/// What a wait is for.
+pub fn of_wait(kind: WaitKind) -> Standing {
+    match kind {
+        WaitKind::Person => standing("◆", "waits: you", Role::Person),
+        WaitKind::Quota => standing("○", "waits: quota", Role::Wait),
+        WaitKind::Upstream => standing("○", "waits: job", Role::Wait),
+        WaitKind::ToVerify => standing("?", "looking up", Role::Warn),
+        WaitKind::World => standing("○", "waits: world", Role::Wait),
+        WaitKind::Paused => standing("‖", "paused", Role::Warn),
+    }
+}
+
+/// A state without overlays.
+pub fn of_state(state: JobState) -> Standing {
+    match state {
+        JobState::Pending => standing("·", "pending", Role::Dim),
+        JobState::Working => standing("▸", "working", Role::Info),
+        JobState::Staged => standing("▸", "checking", Role::Info),
+        JobState::Reconciled => standing("≈", "reconciled", Role::Info),
+        JobState::AwaitingApproval => standing("◆", "waiting for approval", Role::Person),
+        JobState::CutOver => standing("✓", "cut over", Role::Good),
+        JobState::HandedOver => standing("⚑", "handed over", Role::Bad),
+        JobState::Cancelled => standing("✗", "cancelled", Role::Dim),
+    }
+}
+
+/// A verdict.
+pub fn of_verdict(verdict: Verdict) -> Standing {
+    match verdict {
+        Verdict::Pass => standing("✓", "pass", Role::Good),
+        Verdict::Fail => standing("✗", "fail", Role::Bad),
+        Verdict::Inconclusive => standing("?", "inconclusive", Role::Warn),
+        Verdict::Unverified => standing("○", "unverified", Role::Warn),
+    }
+}
+
+/// An operation.
+pub fn of_operation(state: OperationState, to_verify: bool) -> Standing {
+    match state {
+        _ if to_verify => standing("?", "to verify", Role::Person),
+        OperationState::Intended => standing("▸", "in flight", Role::Info),
+        OperationState::Applied => standing("✓", "applied", Role::Good),
+        OperationState::Refused => standing("✗", "refused", Role::Bad),
+        OperationState::Unknown => standing("?", "unknown", Role::Warn),
+    }
+}
+
+/// A request, by its stored word.
+pub fn of_request(state: &str) -> Standing {
+    match state {
+        "open" => standing("◆", "open", Role::Person),
+        "approved" => standing("✓", "approved", Role::Good),
+        "used" => standing("✓", "used", Role::Good),
+        "rejected" => standing("✗", "rejected", Role::Bad),
+        "void" => standing("·", "void", Role::Dim),
+        _ => standing("?", "unknown", Role::Warn),
+    }
+}

@@ -1,0 +1,195 @@
+//! Drawing: a pure function of the model, one file a view.
+
+pub mod alerts;
+pub mod approvals;
+pub mod budgets;
+pub mod card;
+pub mod closing;
+pub mod dialog;
+pub mod footer;
+pub mod goal;
+pub mod goals;
+pub mod header;
+pub mod help;
+pub mod job;
+pub mod jobs;
+pub mod log;
+pub mod operation;
+pub mod verify;
+pub mod waits;
+
+use crate::tui::app::Model;
+use crate::tui::app::layout::FLOOR;
+use crate::tui::app::place::{Kind, Place};
+use crate::tui::text::Line;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widget::Painter;
+use crate::tui::widget::table::TableRow;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Draws one frame. Returns where the text cursor stands, when there is one.
+pub fn draw(model: &Model, theme: &Theme, ascii: bool, buf: &mut Buffer) -> Option<(u16, u16)> {
+    let area = buf.area;
+    let mut painter = Painter::new(buf, theme, ascii);
+    painter.clear(area);
+    let Some(parts) = model.layout() else {
+        floor(&mut painter, area);
+        return None;
+    };
+    header::draw(model, &mut painter, parts.header, parts.tabs);
+    let (title, note) = title(model);
+    painter.rule(parts.title.x, parts.title.y, parts.title.width, &title);
+    if !note.is_empty() {
+        let line = Line::dim(format!(" {note} "));
+        let wide = line.width() as u16;
+        let room = parts
+            .title
+            .width
+            .saturating_sub(crate::tui::text::width(&title) as u16 + 6);
+        if wide <= room {
+            painter.line(parts.title.width - wide - 1, parts.title.y, wide, &line);
+        }
+    }
+    match model.kind() {
+        Kind::Jobs => jobs::draw(model, &mut painter, parts.body),
+        Kind::Waits => waits::draw(model, &mut painter, parts.body),
+        Kind::Approvals => approvals::draw(model, &mut painter, parts.body),
+        Kind::ToVerify => verify::draw(model, &mut painter, parts.body),
+        Kind::Alerts => alerts::draw(model, &mut painter, parts.body),
+        Kind::Goals => goals::draw(model, &mut painter, parts.body),
+        Kind::Log => log::draw(model, &mut painter, parts.body),
+        _ => draw_page(model, &mut painter, parts.body),
+    }
+    if parts.details != Rect::ZERO {
+        jobs::draw_details(model, &mut painter, parts.details);
+    }
+    let typed = footer::draw(model, &mut painter, parts.status, parts.footer);
+    let on_top = dialog::draw(model, &mut painter);
+    on_top.or(typed)
+}
+
+fn floor(painter: &mut Painter<'_>, area: Rect) {
+    let lines = [
+        format!("{}×{} is too small", area.width, area.height),
+        format!("needs {}×{}", FLOOR.0, FLOOR.1),
+        "q leaves".to_owned(),
+    ];
+    for (y, text) in (area.top()..area.bottom()).zip(lines) {
+        painter.line(0, y, area.width, &Line::text(text));
+    }
+}
+
+/// What the rule above a view says, left and right.
+fn title(model: &Model) -> (String, String) {
+    match model.place() {
+        Place::Root(Kind::Jobs) => jobs::title(model),
+        Place::Root(Kind::Log) | Place::JobLog(_) => log::title(model),
+        Place::Job(job) => (format!("Job {job}"), page_note(model)),
+        Place::Card(_) => {
+            let job = model.request().map(|request| request.job.to_string());
+            (
+                format!("Request {}", job.unwrap_or_default()),
+                page_note(model),
+            )
+        }
+        Place::Operation(job, _) => (format!("Operation of {job}"), page_note(model)),
+        Place::Root(kind @ (Kind::Budgets | Kind::Goal)) => {
+            (kind.title().to_owned(), page_note(model))
+        }
+        Place::Root(kind) => {
+            let count = model.ids().len();
+            (format!("{} {count}", kind.title()), list_note(model))
+        }
+    }
+}
+
+/// `12–30 of 120`.
+pub fn list_note(model: &Model) -> String {
+    let count = model.ids().len();
+    let list = model.list();
+    if count == 0 {
+        return String::new();
+    }
+    let last = (list.offset + model.list_height()).min(count);
+    format!("{}–{last} of {count}", list.offset + 1)
+}
+
+fn page_note(model: &Model) -> String {
+    let Some(parts) = model.layout() else {
+        return String::new();
+    };
+    let lines = model.page.len();
+    let rows = usize::from(parts.body.height);
+    if lines <= rows {
+        return String::new();
+    }
+    let last = (model.scroll + rows).min(lines);
+    format!("lines {}–{last} of {lines}", model.scroll + 1)
+}
+
+/// The lines of a view that is a page of text.
+pub fn page(model: &Model, width: u16) -> Vec<Line> {
+    let width = usize::from(width).saturating_sub(2).max(10);
+    match model.place() {
+        Place::Job(_) => job::lines(model, width),
+        Place::Card(_) => card::lines(model, width),
+        Place::Operation(_, id) => operation::lines(model, &id, width),
+        Place::Root(Kind::Budgets) => budgets::lines(model, width),
+        Place::Root(Kind::Goal) => goal::lines(model, width),
+        _ => Vec::new(),
+    }
+}
+
+fn draw_page(model: &Model, painter: &mut Painter<'_>, area: Rect) {
+    let inner = Rect::new(
+        area.x + 1,
+        area.y,
+        area.width.saturating_sub(2),
+        area.height,
+    );
+    let shown = model.page.get(model.scroll..).unwrap_or(&[]);
+    painter.lines(inner, shown);
+}
+
+/// An empty view says so, and why that may be.
+pub fn empty(painter: &mut Painter<'_>, area: Rect, model: &Model, text: &str) {
+    let text = if model.is_current() {
+        text
+    } else {
+        "reading the ledger…"
+    };
+    let lines =
+        crate::tui::text::paragraph(text, Role::Dim, usize::from(area.width).saturating_sub(4));
+    let inner = Rect::new(
+        area.x + 2,
+        area.y + 1.min(area.height),
+        area.width.saturating_sub(3),
+        area.height.saturating_sub(1),
+    );
+    painter.lines(inner, &lines);
+}
+
+/// Rows of a list's window, with the cursor.
+pub fn window<T>(
+    model: &Model,
+    items: &[T],
+    id: impl Fn(&T) -> String,
+    cells: impl Fn(&T) -> Vec<Line>,
+) -> Vec<TableRow> {
+    let list = model.list();
+    let target = list.target();
+    items
+        .iter()
+        .skip(list.offset)
+        .take(model.list_height())
+        .map(|item| TableRow {
+            cells: cells(item),
+            selected: Some(id(item).as_str()) == target,
+            marked: false,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
