@@ -4,6 +4,7 @@
 // Helpers of tests may unwrap as tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use dogwatch::check::Known;
 use dogwatch::contract::{Goal, apply_overrides, read_goal_file};
 use dogwatch::model::{Action, AttemptNo, FailureClass, JobId, OperationId, TimeMs, digest_bytes};
 use dogwatch::worker::script::prepare;
@@ -38,7 +39,9 @@ fn bench(overrides: &[String]) -> Option<Bench> {
         return None;
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("goals/crontab-to-timers.toml");
-    let (mut goal, _) = read_goal_file(&file).map_err(|(error, _)| error).unwrap();
+    let (mut goal, _) = read_goal_file(&file, Some(&Known))
+        .map_err(|(error, _)| error)
+        .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut all = vec![format!("target.directory={}", folder.path().display())];
     all.extend_from_slice(overrides);

@@ -82,7 +82,7 @@ pub struct Launched {
 
 /// Parses an adopted text as it was adopted.
 pub fn parse_adopted(text: &str, row: &ContractRow) -> Result<Goal, GoalError> {
-    let mut goal = parse_goal(text, &row.base_dir)?;
+    let mut goal = parse_goal(text, &row.base_dir, None)?;
     apply_overrides(&mut goal, &row.overrides).map_err(|why| GoalError::whole(why, None))?;
     goal.contract = goal.contract.resolve_me(&row.me);
     Ok(goal)

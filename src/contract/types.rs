@@ -121,6 +121,15 @@ impl Clause {
     }
 }
 
+/// What the goal file's reader asks about checkers; the checkers themselves are another module's.
+pub trait Checkers {
+    /// All names.
+    fn names(&self) -> Vec<&'static str>;
+
+    /// What is wrong with a clause's parameters; `None` when no checker has the clause's name.
+    fn problems(&self, clause: &Clause) -> Option<Vec<String>>;
+}
+
 /// Who decides cutovers and how long it takes them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovalRule {

@@ -254,11 +254,9 @@ impl Index {
         self.active.len()
     }
 
-    /// Whether every job has ended.
+    /// Whether every job has ended. One that is refused for damage has not.
     pub(super) fn all_ended(&self) -> bool {
-        self.jobs
-            .values()
-            .all(|job| job.view.state.has_ended() || job.damaged)
+        self.jobs.values().all(|job| job.view.state.has_ended())
     }
 
     /// Whether nothing but people can move any job on.

@@ -258,27 +258,7 @@ impl Engine {
         clean: bool,
         damage: &[crate::ledger::Damage],
     ) -> Result<(), EngineError> {
-        for one in damage {
-            let id = JobId(one.job.clone());
-            match self.index.jobs.get_mut(&id) {
-                Some(job) if one.goal == self.goal.contract.id.0 => {
-                    job.damaged = true;
-                    self.emit_goal(Event::AlertRaised {
-                        rule: "damage".to_owned(),
-                        evidence: format!(
-                            "{}: {}; no operation of it is started",
-                            one.job, one.what
-                        ),
-                    });
-                }
-                _ => {
-                    return Err(EngineError::Ledger(LedgerError::Damaged {
-                        path: self.ledger.path().to_path_buf(),
-                        why: one.what.clone(),
-                    }));
-                }
-            }
-        }
+        self.refuse_damaged(damage)?;
         for facts in all {
             if self.rig.is(Sabotage::SkipSettle) {
                 self.rig
@@ -308,6 +288,45 @@ impl Engine {
         });
         self.commit()?;
         self.beat("running");
+        Ok(())
+    }
+
+    /// A damaged job is refused before any operation of it; the others go on. Damage outside the jobs
+    /// ends the engine.
+    fn refuse_damaged(&mut self, damage: &[crate::ledger::Damage]) -> Result<(), EngineError> {
+        let known = self.ledger.read().alerts(&self.goal.contract.id)?;
+        for one in damage {
+            let id = JobId(one.job.clone());
+            let Some(job) = self
+                .index
+                .jobs
+                .get_mut(&id)
+                .filter(|_| one.goal == self.goal.contract.id.0)
+            else {
+                return Err(EngineError::Ledger(LedgerError::Damaged {
+                    path: self.ledger.path().to_path_buf(),
+                    why: one.what.clone(),
+                }));
+            };
+            let evidence = format!("{id}: {}; no operation of it is started", one.what);
+            let told = known
+                .iter()
+                .any(|alert| alert.cleared_at.is_none() && alert.evidence == evidence);
+            if !job.damaged && !told {
+                self.batch.entries.push(Entry {
+                    at: self.now,
+                    goal: self.goal.contract.id.clone(),
+                    job: None,
+                    attempt: None,
+                    actor: Actor::Engine,
+                    event: Event::AlertRaised {
+                        rule: "damage".to_owned(),
+                        evidence,
+                    },
+                });
+            }
+            job.damaged = true;
+        }
         Ok(())
     }
 

@@ -101,36 +101,37 @@ pub fn origin() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::LedgerError;
+    use crate::ledger::{LedgerError, Reader};
 
-    fn decision(id: &str) -> Decision {
-        Decision {
-            id: DecisionId::from(id),
-            goal: GoalId::from("g"),
-            job: JobId::from("a"),
-            act: Act::Pause,
-            account: Account("ann".into()),
-            from: "pts/1".into(),
-            at: TimeMs(5),
-        }
+    fn ask(path: &Path, at: i64) -> Result<DecisionId, LedgerError> {
+        let (goal, job) = (GoalId::from("g"), JobId::from("a"));
+        submit(
+            path,
+            &goal,
+            &job,
+            Act::Pause,
+            &Account("ann".into()),
+            "pts/1",
+            TimeMs(at),
+        )
     }
 
     #[test]
     fn a_decision_reaches_the_ledger_whether_or_not_an_engine_runs() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ledger.db");
-        assert!(matches!(
-            submit(&path, decision("d0")),
-            Err(LedgerError::Missing(_))
-        ));
+        assert!(matches!(ask(&path, 1), Err(LedgerError::Missing(_))));
         let engine = Ledger::open_for_engine(&path).unwrap();
-        submit(&path, decision("d1")).unwrap();
+        let first = ask(&path, 2).unwrap();
         drop(engine);
-        submit(&path, decision("d2")).unwrap();
-        let reader = Reader::open(&path).unwrap();
-        let pending = reader.view().pending_decisions().unwrap();
-        let ids: Vec<&str> = pending.iter().map(|row| row.decision.as_str()).collect();
-        assert_eq!(ids, ["d1", "d2"]);
+        let second = ask(&path, 3).unwrap();
+        let pending = Reader::open(&path)
+            .unwrap()
+            .view()
+            .pending_decisions()
+            .unwrap();
+        let ids: Vec<DecisionId> = pending.iter().map(|row| row.decision.clone()).collect();
+        assert_eq!(ids, [first, second]);
         assert_eq!(pending[0].by.0, "ann");
     }
 
@@ -140,14 +141,12 @@ mod tests {
         let path = dir.path().join("ledger.db");
         let engine = Ledger::open_for_engine(&path).unwrap();
         let wall = TimeMs(2_000_000_000_000);
-        assert_eq!(engine_time(&path, wall).unwrap(), wall, "nothing is known");
+        let time = |at| engine_time(engine.read(), at).unwrap();
+        assert_eq!(time(wall), wall, "nothing is known");
         engine.beat(wall, wall.plus_ms(-5), 1_000, "running");
         let later = wall.plus_ms(700);
-        assert_eq!(engine_time(&path, later).unwrap(), later);
+        assert_eq!(time(later), later);
         engine.beat(wall, TimeMs(1_711_962_000_000), 1_000, "running");
-        assert_eq!(
-            engine_time(&path, later).unwrap(),
-            TimeMs(1_711_962_000_000)
-        );
+        assert_eq!(time(later), TimeMs(1_711_962_000_000));
     }
 }

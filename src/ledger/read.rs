@@ -842,6 +842,15 @@ impl<'a> View<'a> {
         )
     }
 
+    /// The oldest open request.
+    pub fn oldest_open_approval(&self, goal: &GoalId) -> Answer<Option<ApprovalRow>> {
+        self.one(
+            &format!("{APPROVAL_COLUMNS} WHERE goal = ?1 AND state = 'open' ORDER BY requested_ms, job LIMIT 1"),
+            params![goal.as_str()],
+            approval_row,
+        )
+    }
+
     /// One request.
     pub fn approval(&self, id: &ApprovalId) -> Answer<Option<ApprovalRow>> {
         self.one(
