@@ -54,11 +54,9 @@ fn printed() -> BTreeMap<String, Value> {
         demo.run(&["jobs", "--filter", "state:awaiting_approval"]),
         demo.run(&["approvals"]),
     ];
-    let open = &all[5]["approvals"][0];
-    let (job, digest) = (
-        open["job"].as_str().unwrap(),
-        open["digest"].as_str().unwrap(),
-    );
+    let open = all[5]["approvals"][0].clone();
+    let word = |key: &str| open[key].as_str().unwrap();
+    let (job, digest) = (word("job"), word("digest"));
     all.push(demo.run(&["approve", job, "--digest", digest]));
     all.push(demo.run(&["run", "--headless", "--exit-when-waiting", "--speed", "max"]));
     assert_eq!(

@@ -13,7 +13,7 @@ use crate::contract::workdays::{add_working_ms, day_length_ms};
 use crate::ledger::event::{Actor, Entry, Event};
 use crate::ledger::facts::JobFacts;
 use crate::ledger::{Batch, Holder, Ledger, LedgerError};
-use crate::model::{Digest, JobId, OperationId, TimeMs, time::Clock};
+use crate::model::{Digest, JobId, JobState, OperationId, TimeMs, time::Clock};
 use crate::world::ports::Output;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -580,7 +580,11 @@ impl Engine {
         actor: Actor,
         event: Event,
     ) -> Result<(), EngineError> {
-        let mut facts = self.facts(id)?;
+        // Taken, not copied: they are put back changed below.
+        let mut facts = match self.changed.remove(id) {
+            Some(facts) => facts,
+            None => self.facts(id)?,
+        };
         let attempt = match event {
             Event::AttemptStarted { .. } => facts.attempt.0 + 1,
             _ => facts.attempt.0,
@@ -606,8 +610,8 @@ impl Engine {
                     self.index.mark_ready(down);
                 }
             }
-            self.changed.insert(id.clone(), facts);
         }
+        self.changed.insert(id.clone(), facts);
         self.batch.entries.push(entry);
         Ok(())
     }
@@ -698,11 +702,11 @@ impl Engine {
             clauses: job.clauses.clone(),
             upstream,
             quota: self.quota.as_ref().map(Quota::view),
-            person_overdue: Some(add_working_ms(
-                &self.goal.contract.workdays,
-                self.now,
-                day_length_ms(&self.goal.contract.workdays),
-            )),
+            // Only a request waits for a person, and the calendar is dear.
+            person_overdue: (job.view.state == JobState::AwaitingApproval).then(|| {
+                let workdays = &self.goal.contract.workdays;
+                add_working_ms(workdays, self.now, day_length_ms(workdays))
+            }),
             in_cycle: job.in_cycle,
         }
     }
