@@ -109,10 +109,14 @@ fn a_goal_of_120_jobs_breaks_no_rule() {
 #[test]
 fn the_same_seed_gives_the_same_log() {
     let (one, other) = (scratch().unwrap(), scratch().unwrap());
+    let options = Options {
+        log: true,
+        ..Options::default()
+    };
     let mut logs = BTreeSet::new();
     for seed in 0..12 {
-        let first = run(seed, Options::default(), one.path());
-        let again = run(seed, Options::default(), other.path());
+        let first = run(seed, options, one.path());
+        let again = run(seed, options, other.path());
         assert_eq!(first.log, again.log, "seed {seed}");
         logs.insert(first.log);
     }
