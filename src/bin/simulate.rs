@@ -116,6 +116,7 @@ fn one(seed: u64, shape: Shape, arguments: &Arguments, folder: &Path) -> Result<
     println!("{}", scenario.summary());
     let options = Options {
         trace: arguments.trace,
+        log: true,
         verify: true,
         ..Options::default()
     };

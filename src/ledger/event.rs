@@ -500,14 +500,14 @@ impl Event {
     /// # Errors
     /// Never for a value built by this program; serde's error is passed on all the same.
     pub fn to_stored(&self) -> Result<(String, String), serde_json::Error> {
-        let value = serde_json::to_value(self)?;
-        let kind = value
-            .get("kind")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
-        let body = value.get("body").cloned().unwrap_or(Value::Null);
-        Ok((kind, serde_json::to_string(&body)?))
+        // The form is `{"kind":"…","body":…}`; kinds are our own words and need no escapes.
+        let text = serde_json::to_string(self)?;
+        let parts = text
+            .strip_prefix("{\"kind\":\"")
+            .and_then(|rest| rest.strip_suffix('}'))
+            .and_then(|rest| rest.split_once("\",\"body\":"));
+        let (kind, body) = parts.unwrap_or_default();
+        Ok((kind.to_owned(), body.to_owned()))
     }
 
     /// Back from the stored form.
@@ -515,8 +515,10 @@ impl Event {
     /// # Errors
     /// When the kind is unknown (a newer program wrote it) or the body does not fit it.
     pub fn from_stored(kind: &str, body: &str) -> Result<Self, serde_json::Error> {
-        let body: Value = serde_json::from_str(body)?;
-        serde_json::from_value(serde_json::json!({ "kind": kind, "body": body }))
+        // The body is one value and nothing beside it, or it could bring keys of its own.
+        serde_json::from_str::<serde::de::IgnoredAny>(body)?;
+        let kind = serde_json::to_string(kind)?;
+        serde_json::from_str(&format!("{{\"kind\":{kind},\"body\":{body}}}"))
     }
 
     /// Whether this is an act of the job itself, which ends its wait.
