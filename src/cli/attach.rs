@@ -13,6 +13,7 @@ use crate::tui::{
 };
 use std::ffi::OsString;
 use std::fs::OpenOptions;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -243,9 +244,29 @@ fn go_on_headless(what: &Launch<'_>) -> Result<PathBuf, CliError> {
         .stdin(Stdio::null())
         .stdout(file)
         .stderr(also)
+        // Out of the terminal's foreground group from its first instruction: whoever leads the session may
+        // end at any moment, and the kernel then sends SIGHUP to that group.
+        .process_group(0)
         .spawn()
         .map_err(failed)?;
     Ok(log)
+}
+
+/// Begins a session of its own, so that the terminal's end does not end the work. One that leads its group
+/// (as what [`go_on_headless`] starts does) must go back into another for a moment. Failing is no error:
+/// work goes on in the old session, where SIGHUP is caught.
+pub fn begin_session() {
+    use nix::unistd::{Pid, getpgid, getppid, setpgid, setsid};
+    if setsid().is_ok() {
+        return;
+    }
+    if let Ok(group) = getpgid(Some(getppid()))
+        && setpgid(Pid::from_raw(0), group).is_ok()
+        && setsid().is_err()
+    {
+        // Not left in the foreground group, where SIGHUP would find it.
+        let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
+    }
 }
 
 impl From<TuiError> for CliError {

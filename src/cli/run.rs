@@ -2,7 +2,7 @@
 
 use super::Common;
 use super::adopt::adopt_goal;
-use super::attach::{Screen, with_engine};
+use super::attach::{Screen, begin_session, with_engine};
 use super::check::read_goal;
 use super::error::{CliError, ExitCode};
 use super::launch::{Launch, Launched, Speed, launch};
@@ -57,8 +57,7 @@ pub struct Args {
 /// When the goal cannot be adopted or taken up, or a commit fails.
 pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     if args.detached {
-        // Fails only for a process that leads a session already, which is what is wanted.
-        let _ = nix::unistd::setsid();
+        begin_session();
     }
     let path = ledger_path(common)?;
     let id = match &args.file {

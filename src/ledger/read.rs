@@ -160,6 +160,8 @@ pub struct Overview {
     pub jobs: u64,
     /// Jobs that wait, by what for.
     pub by_wait: BTreeMap<WaitKind, u64>,
+    /// Jobs worked on that wait for nothing and nobody.
+    pub in_work: u64,
     /// Requests before the approver.
     pub approvals_open: u64,
     /// Operations that need a person.
@@ -577,6 +579,11 @@ impl<'a> View<'a> {
                 overview.by_wait.insert(kind, count);
             }
         }
+        overview.in_work = self.count(
+            "SELECT count(*) FROM jobs WHERE goal = ?1 AND state IN ('working', 'staged', 'reconciled')
+               AND wait_kind IS NULL AND NOT paused AND NOT to_verify",
+            key,
+        )?;
         overview.approvals_open = self.count(
             "SELECT count(*) FROM approvals WHERE goal = ?1 AND state = 'open'",
             key,
@@ -824,7 +831,7 @@ impl<'a> View<'a> {
             &format!(
                 "{APPROVAL_COLUMNS} WHERE goal = ?1
                  ORDER BY state <> 'open', CASE WHEN state = 'open' THEN requested_ms ELSE -requested_ms END,
-                   job LIMIT ?2"
+                   {BY_POSITION} LIMIT ?2"
             ),
             params![goal.as_str(), limit as i64],
             approval_row,
@@ -835,7 +842,7 @@ impl<'a> View<'a> {
     pub fn open_approvals(&self, goal: &GoalId) -> Answer<Vec<ApprovalRow>> {
         self.all(
             &format!(
-                "{APPROVAL_COLUMNS} WHERE goal = ?1 AND state = 'open' ORDER BY requested_ms, job"
+                "{APPROVAL_COLUMNS} WHERE goal = ?1 AND state = 'open' ORDER BY requested_ms, {BY_POSITION}"
             ),
             params![goal.as_str()],
             approval_row,
@@ -858,6 +865,17 @@ impl<'a> View<'a> {
             params![id.as_str()],
             approval_row,
         )
+    }
+
+    /// How many jobs name each job as one that they depend on.
+    pub fn dependents(&self, goal: &GoalId) -> Answer<BTreeMap<JobId, u64>> {
+        let rows = self.all(
+            "SELECT needs.value, count(*) FROM jobs, json_each(jobs.facts, '$.depends_on') AS needs
+             WHERE goal = ?1 GROUP BY needs.value",
+            params![goal.as_str()],
+            |row| Ok((JobId(row.get(0)?), row.get::<_, i64>(1)?.max(0) as u64)),
+        )?;
+        Ok(rows.into_iter().collect())
     }
 
     /// Requests by state.
@@ -959,6 +977,10 @@ impl<'a> View<'a> {
 
 const OPERATION_COLUMNS: &str = "SELECT operation, job, attempt, action, config, ordinal, state, reference, why,
    approval, sends, look_ups, to_verify, intended_ms, changed_ms, next_look_ms, observed FROM operations";
+
+/// Requests of one moment stand in the source's order of their jobs.
+const BY_POSITION: &str =
+    "(SELECT position FROM jobs WHERE jobs.goal = approvals.goal AND jobs.job = approvals.job)";
 
 const APPROVAL_COLUMNS: &str =
     "SELECT approval, job, digest, parts, consequences, requested_ms, expires_ms, state,

@@ -132,7 +132,12 @@ pub fn opened(model: &mut Model, action: Action) -> bool {
     true
 }
 
-fn open_row(model: &mut Model) {
+/// Opens the row under the cursor; typed before the list could be read, it is remembered until it is.
+pub fn open_row(model: &mut Model) {
+    if !model.is_current() {
+        model.open_when_read = true;
+        return;
+    }
     let list = model.list();
     let Some(target) = list.target().map(str::to_owned) else {
         if list.gone {
@@ -257,24 +262,28 @@ fn step_request(model: &mut Model, forward: bool) {
     let Some(here) = model.request().cloned() else {
         return;
     };
-    let key = |row: &crate::ledger::read::ApprovalRow| (row.requested_at, row.job.clone());
-    let own = key(&here);
-    let mut open: Vec<_> = model
-        .snapshot
-        .approvals
+    // The list's own order: by time, then as the source has the jobs. A request that was decided
+    // meanwhile stands among the decided ones; its time says where it was.
+    let all = &model.snapshot.approvals;
+    let place = all.iter().position(|row| row.approval == here.approval);
+    let own = match place {
+        Some(at) if here.state == "open" => at,
+        _ => all
+            .iter()
+            .position(|row| row.state != "open" || row.requested_at > here.requested_at)
+            .unwrap_or(all.len()),
+    };
+    let open: Vec<(usize, ApprovalId)> = all
         .iter()
-        .filter(|row| row.state == "open" && row.approval != here.approval)
-        .filter(|row| model.asked_about(&row.approval).is_none())
-        .map(|row| (key(row), row.approval.clone()))
+        .enumerate()
+        .filter(|(_, row)| row.state == "open" && row.approval != here.approval)
+        .filter(|(_, row)| model.asked_about(&row.approval).is_none())
+        .map(|(at, row)| (at, row.approval.clone()))
         .collect();
-    open.sort();
     let next = if forward {
-        open.iter().find(|(key, _)| *key > own).or(open.first())
+        open.iter().find(|(at, _)| *at >= own).or(open.first())
     } else {
-        open.iter()
-            .rev()
-            .find(|(key, _)| *key < own)
-            .or(open.last())
+        open.iter().rev().find(|(at, _)| *at < own).or(open.last())
     };
     match next.cloned() {
         Some((_, id)) => {

@@ -19,6 +19,8 @@ pub const LOG_LINES: usize = 2_000;
 const APPROVALS: usize = 1_000;
 /// Jobs named in the closing report, by state.
 const CLOSING_JOBS: usize = 1_000;
+/// Most jobs of a goal whose dependencies are counted: it is done once, and takes 0.1 s for so many.
+pub const MAX_LINEAGE: u64 = 20_000;
 /// Longest text shown of a config or definition, in bytes.
 const MAX_TEXT: usize = 512 * 1024;
 
@@ -57,6 +59,8 @@ pub struct Loader {
     contract: Option<KnownContract>,
     ids: Option<(i64, GoalId, JobQuery, Arc<Vec<JobId>>)>,
     base: Option<(i64, Option<GoalId>, Snapshot)>,
+    /// They do not change while the number of jobs does not.
+    dependents: Option<(GoalId, u64, Arc<BTreeMap<JobId, u64>>)>,
 }
 
 impl Loader {
@@ -129,8 +133,30 @@ impl Loader {
         let open = view.open_approvals(&goal)?;
         shot.unsettled = view.unsettled(&goal)?;
         shot.alerts = view.alerts(&goal)?;
+        shot.dependents = self.dependents(view, &goal, shot.overview.jobs)?;
         shot.needs = needs(&open, &shot);
         Ok(shot)
+    }
+
+    fn dependents(
+        &mut self,
+        view: &View<'_>,
+        goal: &GoalId,
+        jobs: u64,
+    ) -> Result<Arc<BTreeMap<JobId, u64>>, LedgerError> {
+        if let Some((of, count, known)) = &self.dependents
+            && (of, *count) == (goal, jobs)
+        {
+            return Ok(known.clone());
+        }
+        let found = if jobs > MAX_LINEAGE {
+            BTreeMap::new()
+        } else {
+            view.dependents(goal)?
+        };
+        let found = Arc::new(found);
+        self.dependents = Some((goal.clone(), jobs, found.clone()));
+        Ok(found)
     }
 
     fn load_place(
@@ -145,7 +171,12 @@ impl Loader {
             Place::Root(Kind::Jobs | Kind::Waits) => {
                 shot.jobs = Some(self.load_jobs(view, goal, version, want)?);
             }
-            Place::Root(Kind::Approvals) => shot.approvals = view.approvals(goal, APPROVALS)?,
+            Place::Root(Kind::Approvals) => {
+                shot.approvals = view.approvals(goal, APPROVALS)?;
+                let asking: Vec<JobId> = shot.approvals.iter().map(|row| row.job.clone()).collect();
+                let rows = view.job_rows(goal, &asking)?;
+                shot.asking = rows.into_iter().map(|row| (row.job.clone(), row)).collect();
+            }
             Place::Root(Kind::Log) => {
                 shot.log = log_data(view.log(None, LOG_LINES)?, &shot.zone);
             }
@@ -242,29 +273,38 @@ fn text_of(bytes: Option<Vec<u8>>) -> Option<String> {
     })
 }
 
+/// What needs a person, dearest delay first: effects of unknown outcome, then alerts, then requests that
+/// hold up the most jobs; what costs the same, oldest first.
 fn needs(open: &[ApprovalRow], shot: &Snapshot) -> Vec<Need> {
-    let mut needs: Vec<Need> = open
+    let mut needs: Vec<Need> = shot
+        .unsettled
         .iter()
-        .map(|row| Need {
-            since: row.requested_at,
-            what: NeedWhat::Approval(row.approval.clone()),
+        .filter(|op| op.to_verify)
+        .map(|op| Need {
+            since: op.intended_at,
+            what: NeedWhat::Verify(op.job.clone(), op.operation.clone()),
         })
         .collect();
-    needs.extend(
-        shot.unsettled
-            .iter()
-            .filter(|op| op.to_verify)
-            .map(|op| Need {
-                since: op.intended_at,
-                what: NeedWhat::Verify(op.job.clone(), op.operation.clone()),
-            }),
-    );
-    let open_alerts = shot.alerts.iter().filter(|row| row.cleared_at.is_none());
-    needs.extend(open_alerts.map(|row| Need {
-        since: row.raised_at,
-        what: NeedWhat::Alert(row.seq),
-    }));
     needs.sort_by_key(|need| need.since);
+    let mut alerts: Vec<Need> = shot
+        .alerts
+        .iter()
+        .filter(|row| row.cleared_at.is_none())
+        .map(|row| Need {
+            since: row.raised_at,
+            what: NeedWhat::Alert(row.seq),
+        })
+        .collect();
+    alerts.sort_by_key(|need| need.since);
+    needs.extend(alerts);
+    let held_up = |row: &ApprovalRow| shot.dependents.get(&row.job).copied().unwrap_or(0);
+    let mut asked: Vec<&ApprovalRow> = open.iter().collect();
+    // Stable: requests of one moment keep the source's order.
+    asked.sort_by_key(|row| (std::cmp::Reverse(held_up(row)), row.requested_at));
+    needs.extend(asked.into_iter().map(|row| Need {
+        since: row.requested_at,
+        what: NeedWhat::Approval(row.approval.clone()),
+    }));
     needs
 }
 

@@ -111,6 +111,8 @@ pub struct Model {
     pub heard: Option<BTreeSet<String>>,
     /// When it last rang.
     pub rang_ms: Option<u64>,
+    /// Enter was pressed before the list was read.
+    pub open_when_read: bool,
     /// The times of the last message.
     pub now: Now,
 }
@@ -158,6 +160,7 @@ impl Model {
             notify: false,
             heard: None,
             rang_ms: None,
+            open_when_read: false,
             now: Now::default(),
         }
     }

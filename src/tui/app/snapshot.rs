@@ -128,8 +128,12 @@ pub struct Snapshot {
     pub parsed: Option<Arc<Goal>>,
     /// The goal's zone.
     pub zone: TimeZone,
-    /// What needs a person, oldest first.
+    /// What needs a person, by the cost of its delay.
     pub needs: Vec<Need>,
+    /// How many jobs depend on each job; empty for goals of more than [`super::load::MAX_LINEAGE`] jobs.
+    pub dependents: Arc<BTreeMap<JobId, u64>>,
+    /// Rows of the jobs of listed requests.
+    pub asking: BTreeMap<JobId, JobRow>,
     /// Answers to what was asked here.
     pub decisions: BTreeMap<DecisionId, DecisionRow>,
     /// For views that list jobs.
@@ -162,6 +166,8 @@ impl Default for Snapshot {
             parsed: None,
             zone: TimeZone::UTC,
             needs: Vec::new(),
+            dependents: Arc::default(),
+            asking: BTreeMap::new(),
             decisions: BTreeMap::new(),
             jobs: None,
             job: None,

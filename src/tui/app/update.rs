@@ -67,6 +67,11 @@ pub fn update(model: &mut Model, now: Now, msg: Msg) -> Vec<Effect> {
         Msg::Suspend => vec![Effect::Suspend],
     };
     settle(model);
+    if model.open_when_read && model.is_current() {
+        model.open_when_read = false;
+        go::open_row(model);
+        settle(model);
+    }
     effects
 }
 
@@ -77,9 +82,15 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
     if key != Key::ctrl('c') {
         model.interrupted_ms = None;
     }
+    model.open_when_read = false;
     match model.keymap.find(key, model.kind()) {
         Some(entry) => act::dispatch(model, entry.action),
-        None => Vec::new(),
+        None => {
+            if model.keymap.is_left_out(key, model.kind()) {
+                model.say("read-only: this interface changes nothing", true);
+            }
+            Vec::new()
+        }
     }
 }
 

@@ -75,7 +75,7 @@ pub enum Action {
     MarkNone,
     /// Details of the row under the cursor, beside the list.
     Details,
-    /// The next thing that needs a person, oldest first.
+    /// The next thing that needs a person, by the cost of its delay.
     NextNeed,
     /// The view before this one.
     Previous,
@@ -97,7 +97,7 @@ pub enum Action {
     Repaint,
     /// Suspend the interface; an engine in this process is suspended with it.
     Suspend,
-    /// Close what is on top; at the root, leave. Work is not stopped by it.
+    /// Close what is on top, or go back; at the root of a view, leave. Work is not stopped by it.
     Quit,
     /// Close what is on top; twice at the root, leave. It never stops work.
     Interrupt,

@@ -267,6 +267,14 @@ impl Keymap {
             .filter(move |entry| entry.scope.covers(kind) && !(self.read_only && entry.changes))
     }
 
+    /// Whether a key would ask for a change here, if this were not a read-only interface.
+    pub fn is_left_out(&self, key: Key, kind: Kind) -> bool {
+        self.read_only
+            && ACTIONS.iter().any(|entry| {
+                entry.changes && entry.scope.covers(kind) && self.keys_of(entry).contains(&key)
+            })
+    }
+
     /// The first key of an action, as shown.
     pub fn label(&self, action: Action) -> String {
         ACTIONS

@@ -88,7 +88,7 @@ pub const ACTIONS: &[Entry] = &[
         &[Key::char('.')],
         "next-need",
         "needs me",
-        "The next thing that needs a person, oldest first.",
+        "The next thing that needs a person, by the cost of its delay.",
         Scope::Everywhere,
     ),
     change(row(
@@ -402,7 +402,7 @@ pub const ACTIONS: &[Entry] = &[
         &[Key::char('q')],
         "quit",
         "leave",
-        "Close what is on top; at the root, leave. Work is not stopped by it.",
+        "Close what is on top, or go back; at the root of a view, leave. Work is not stopped by it.",
         Scope::Everywhere,
     ),
     row(

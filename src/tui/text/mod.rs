@@ -192,6 +192,11 @@ pub fn paragraph(text: &str, role: Role, columns: usize) -> Vec<Line> {
         .collect()
 }
 
+/// `1 job`, `2 jobs`.
+pub fn count(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// `once`, `2 times`.
 pub fn times(count: u32) -> String {
     match count {

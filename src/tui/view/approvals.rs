@@ -1,50 +1,32 @@
-//! Requests: open ones first, oldest first. Nothing is decided here, only in the request itself.
+//! Requests: open ones first, oldest first; those of one moment in the source's order. Nothing is decided here, only in the request itself.
 
 use super::{empty, window};
 use crate::ledger::read::ApprovalRow;
 use crate::tui::app::{Answer, Model};
-use crate::tui::text::{Line, state, time};
+use crate::tui::text::{self, Line, state, time};
 use crate::tui::theme::Role;
 use crate::tui::widget::Painter;
 use crate::tui::widget::table::{Column, cell, draw as draw_table};
 use ratatui::layout::Rect;
 
+const fn column(title: &'static str, min: u16, max: u16, priority: u8, right: bool) -> Column {
+    Column {
+        title,
+        min,
+        max,
+        priority,
+        right,
+    }
+}
+
 const COLUMNS: &[Column] = &[
-    Column {
-        title: "job",
-        min: 18,
-        max: 30,
-        priority: 0,
-        right: false,
-    },
-    Column {
-        title: "request",
-        min: 13,
-        max: 13,
-        priority: 1,
-        right: false,
-    },
-    Column {
-        title: "age",
-        min: 4,
-        max: 4,
-        priority: 2,
-        right: true,
-    },
-    Column {
-        title: "digest",
-        min: 12,
-        max: 12,
-        priority: 6,
-        right: false,
-    },
-    Column {
-        title: "sets off, or what came of it",
-        min: 34,
-        max: 200,
-        priority: 3,
-        right: false,
-    },
+    column("job", 18, 30, 0, false),
+    column("request", 13, 13, 1, false),
+    column("age", 4, 4, 2, true),
+    column("ok", 5, 5, 4, true),
+    column("holds up", 8, 8, 5, true),
+    column("digest", 12, 12, 7, false),
+    column("risk, what it sets off, or what came of it", 20, 200, 3, false),
 ];
 
 /// Draws the table.
@@ -79,6 +61,26 @@ pub fn outcome(row: &ApprovalRow) -> String {
     }
 }
 
+/// The same in a row: what tells requests apart comes first.
+fn short(model: &Model, row: &ApprovalRow) -> Line {
+    if row.state != "open" {
+        return cell(&outcome(row));
+    }
+    let mut line = Line::new();
+    let job = model.snapshot.asking.get(&row.job);
+    if job.is_some_and(|job| job.high_risk) {
+        line.push("HIGH RISK · ", Role::Warn);
+    }
+    let sets_off = text::count(row.consequences.len() as u64, "consequence", "consequences");
+    line.push(sets_off, Role::Text);
+    if let Some(job) = job {
+        let runs = text::count(u64::from(job.tries), "staging run", "staging runs");
+        line.push(format!(" · attempt {}, {runs}", job.attempt), Role::Dim);
+        line.push(format!(" · {}", job.title), Role::Dim);
+    }
+    line
+}
+
 fn cells(model: &Model, row: &ApprovalRow) -> Vec<Line> {
     let standing = state::of_request(&row.state);
     let mut state = Line::of(
@@ -89,11 +91,22 @@ fn cells(model: &Model, row: &ApprovalRow) -> Vec<Line> {
     if row.state == "open" && asked.is_some_and(|asked| asked.answer == Answer::Pending) {
         state = Line::of("▸ deciding", Role::Info);
     }
+    let shot = &model.snapshot;
+    let passed = shot
+        .asking
+        .get(&row.job)
+        .map(|job| format!("{}/{}", job.clauses_passed, job.clauses_total));
+    let held_up = match shot.dependents.get(&row.job) {
+        Some(count) if row.state == "open" => text::count(*count, "job", "jobs"),
+        _ => String::new(),
+    };
     vec![
         cell(row.job.as_str()),
         state,
-        Line::dim(time::span(model.snapshot.now().since(row.requested_at))),
+        Line::dim(time::span(shot.now().since(row.requested_at))),
+        Line::text(passed.unwrap_or_default()),
+        Line::text(held_up),
         Line::dim(row.digest.short()),
-        cell(&outcome(row)),
+        short(model, row),
     ]
 }

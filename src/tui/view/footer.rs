@@ -7,6 +7,7 @@ use crate::tui::app::act::{last_asked, unavailable};
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::place::Kind;
 use crate::tui::app::{Answer, Model};
+use crate::tui::keymap::Action;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Role;
 use crate::tui::widget::Painter;
@@ -166,6 +167,8 @@ fn keys(model: &Model, width: u16) -> Line {
         // A label that begins with its keys brings them along.
         let (label, word) = match entry.short.strip_prefix("[ ] ") {
             Some(word) => ("[ ]".to_owned(), word),
+            // Not at the root it goes one step back, and says so.
+            None if entry.action == Action::Quit && model.stack.len() > 1 => (key.label(), "back"),
             None => (key.label(), entry.short),
         };
         let wide = text::width(&label) + 1 + text::width(word) + 2;

@@ -193,7 +193,6 @@ fn parts(overview: &Overview) -> Vec<(String, Role)> {
         format!("{count} {}", if count == 1 { one } else { many })
     };
     let waiting: u64 = overview.by_wait.values().sum();
-    let active = state(JobState::Working) + state(JobState::Staged) + state(JobState::Reconciled);
     let world = wait(WaitKind::World) + wait(WaitKind::Upstream);
     let all = [
         (
@@ -216,7 +215,11 @@ fn parts(overview: &Overview) -> Vec<(String, Role)> {
             format!("{} handed over", state(JobState::HandedOver)),
             Role::Bad,
         ),
-        (active, format!("{active} in work"), Role::Info),
+        (
+            overview.in_work,
+            format!("{} in work", overview.in_work),
+            Role::Info,
+        ),
         (
             world,
             plural(world, "waits on the world", "wait on the world"),

@@ -49,8 +49,11 @@ fn head(model: &Model, data: &JobData, width: usize) -> Vec<Line> {
     );
     first.push(
         format!(
-            " · {}/{} clauses · {} staging runs · {} queries",
-            data.row.clauses_passed, data.row.clauses_total, data.row.tries, data.row.queries
+            " · {}/{} clauses · {} · {}",
+            data.row.clauses_passed,
+            data.row.clauses_total,
+            text::count(u64::from(data.row.tries), "staging run", "staging runs"),
+            text::count(data.row.queries, "query", "queries")
         ),
         Role::Text,
     );

@@ -1,0 +1,221 @@
+//! The practice migration as an operator drives it: the real binary in a real pseudo-terminal.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod pty_support;
+
+use dogwatch::ledger::{Reader, engine_runs};
+use dogwatch::model::GoalId;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use pty_support::Term;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Virtual seconds a second: the first requests come within seconds, the migration does not end.
+const SPEED: &str = "20000";
+
+struct Demo {
+    dir: tempfile::TempDir,
+}
+
+impl Demo {
+    fn new() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn ledger(&self) -> PathBuf {
+        self.dir.path().join("ledger.db")
+    }
+
+    fn program() -> &'static Path {
+        Path::new(env!("CARGO_BIN_EXE_dogwatch"))
+    }
+
+    fn start(&self) -> Term {
+        let dir = self.dir.path().to_str().unwrap();
+        Term::start(Self::program(), ["demo", "--dir", dir, "--speed", SPEED])
+    }
+
+    fn attach(&self, more: &[&str]) -> Term {
+        let ledger = self.ledger();
+        let mut words = vec!["attach", "--ledger", ledger.to_str().unwrap()];
+        words.extend(more);
+        Term::start(Self::program(), words)
+    }
+
+    fn status(&self) -> String {
+        let out = Command::new(Self::program())
+            .args(["status", "--ledger"])
+            .arg(self.ledger())
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{out:?}");
+        String::from_utf8(out.stdout).unwrap()
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        let reader = Reader::open(&self.ledger()).ok()?;
+        let beat = reader.view().engine().ok()??;
+        (beat.state != "stopped").then(|| Pid::from_raw(beat.pid as i32))
+    }
+
+    /// Waits until the engine is another process than this one.
+    fn engine_beside(&self, before: Pid) -> Pid {
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end {
+            if let Some(pid) = self.pid().filter(|pid| *pid != before)
+                && engine_runs(&self.ledger())
+            {
+                return pid;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("no engine went on\n{}", self.status());
+    }
+
+    fn last_entry(&self) -> i64 {
+        let reader = Reader::open(&self.ledger()).unwrap();
+        let goal = GoalId::from("practice");
+        reader.view().overview(&goal).unwrap().last_seq.0
+    }
+
+    fn grows_beyond(&self, seq: i64) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while self.last_entry() <= seq {
+            assert!(Instant::now() < end, "no work goes on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn stops(&self) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while engine_runs(&self.ledger()) {
+            assert!(Instant::now() < end, "the engine does not stop");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid()
+            && engine_runs(&self.ledger())
+        {
+            let _ = kill(pid, Signal::SIGKILL);
+        }
+    }
+}
+
+/// Requirements 1, 3, 4, 7 and 15 over the real engine.
+#[test]
+fn an_operator_looks_decides_leaves_and_finds_everything_again() {
+    let demo = Demo::new();
+    let mut term = demo.start();
+    term.sees("Jobs 120");
+    let own = Pid::from_raw(term.child.process_id().unwrap() as i32);
+
+    term.keys("/stg_orders\r");
+    term.sees("Jobs 1 of 120");
+    term.keys("\r");
+    term.sees("Job stg_orders");
+    term.until("an attempt", |screen| screen.contents().contains("attempt 1 of"));
+    // Through the panes: timeline, diff, evidence, operations, transcript.
+    for pane in ["Diff", "Evidence", "Operations"] {
+        term.keys("\t");
+        term.until(pane, |screen| shows_pane(screen, pane));
+    }
+
+    term.until("a request", |screen| screen.contents().contains("approval"));
+    term.keys("2");
+    term.sees("Approvals");
+    term.until("a row that is open", |screen| screen.contents().contains("open"));
+    term.keys("\r");
+    term.sees("A approve   X reject");
+    let job = requested(&term.text());
+    term.keys("A");
+    term.sees("Sure?");
+    term.keys("y");
+    term.sees("confirmed");
+    assert!(term.text().contains(&format!("Request {job}")));
+
+    // From a nested view q goes up; at the top it asks.
+    term.keys("q");
+    term.sees("Approvals");
+    term.keys("q");
+    term.sees("detach: work goes on");
+    term.keys("d");
+    term.exits(Duration::from_secs(20));
+    term.is_restored();
+    term.sees("work goes on without a terminal");
+
+    let headless = demo.engine_beside(own);
+    let status = demo.status();
+    assert!(status.contains(&format!("running, process {headless}")), "{status}");
+    demo.grows_beyond(demo.last_entry());
+
+    let mut onlooker = demo.attach(&["--read-only"]);
+    onlooker.sees("READ-ONLY");
+    onlooker.sees("Jobs 120");
+    onlooker.keys("/state:cut_over\r");
+    onlooker.sees(&job);
+    onlooker.keys("2\r");
+    onlooker.sees("read-only: nothing can be decided here");
+    onlooker.keys("A");
+    onlooker.sees("read-only: this interface changes nothing");
+    assert!(!onlooker.text().contains("Sure?"));
+    onlooker.keys("qq");
+    onlooker.exits(Duration::from_secs(5));
+    onlooker.is_restored();
+
+    kill(headless, Signal::SIGTERM).unwrap();
+    demo.stops();
+    assert!(demo.status().contains("not running"), "{}", demo.status());
+}
+
+/// Requirement 2, with an engine at work: no signal is sent by this test, the terminal is just gone.
+#[test]
+fn a_lost_terminal_ends_the_interface_and_not_the_work() {
+    let demo = Demo::new();
+    let mut term = demo.start();
+    term.sees("Jobs 120");
+    let own = Pid::from_raw(term.child.process_id().unwrap() as i32);
+    demo.grows_beyond(demo.last_entry());
+    term.hang_up();
+    let took = term.exits(Duration::from_secs(1));
+    assert!(took < Duration::from_secs(1), "{took:?}");
+
+    let headless = demo.engine_beside(own);
+    demo.grows_beyond(demo.last_entry());
+    let mut again = demo.attach(&[]);
+    again.sees("Jobs 120");
+    again.sees("live");
+    again.keys("8/went away\r");
+    again.sees("the terminal went away");
+    again.keys("q");
+    again.exits(Duration::from_secs(5));
+    kill(headless, Signal::SIGTERM).unwrap();
+    demo.stops();
+}
+
+fn requested(text: &str) -> String {
+    let line = text.lines().find(|line| line.contains("Request ")).unwrap();
+    let after = line.split("Request ").nth(1).unwrap();
+    after.split_whitespace().next().unwrap().to_owned()
+}
+
+/// The name of the pane that is shown stands in reverse.
+fn shows_pane(screen: &vt100::Screen, name: &str) -> bool {
+    let (rows, cols) = screen.size();
+    (0..rows).any(|row| {
+        let chosen: String = (0..cols)
+            .filter_map(|col| screen.cell(row, col))
+            .filter(|cell| cell.inverse())
+            .map(|cell| cell.contents().to_owned())
+            .collect();
+        chosen.to_lowercase().contains(&name.to_lowercase())
+    })
+}
