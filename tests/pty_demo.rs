@@ -122,7 +122,9 @@ fn an_operator_looks_decides_leaves_and_finds_everything_again() {
     term.sees("Jobs 1 of 120");
     term.keys("\r");
     term.sees("Job stg_orders");
-    term.until("an attempt", |screen| screen.contents().contains("attempt 1 of"));
+    term.until("an attempt", |screen| {
+        screen.contents().contains("attempt 1 of")
+    });
     // Through the panes: timeline, diff, evidence, operations, transcript.
     for pane in ["Diff", "Evidence", "Operations"] {
         term.keys("\t");
@@ -132,7 +134,9 @@ fn an_operator_looks_decides_leaves_and_finds_everything_again() {
     term.until("a request", |screen| screen.contents().contains("approval"));
     term.keys("2");
     term.sees("Approvals");
-    term.until("a row that is open", |screen| screen.contents().contains("open"));
+    term.until("a row that is open", |screen| {
+        screen.contents().contains("open")
+    });
     term.keys("\r");
     term.sees("A approve   X reject");
     let job = requested(&term.text());
@@ -154,7 +158,10 @@ fn an_operator_looks_decides_leaves_and_finds_everything_again() {
 
     let headless = demo.engine_beside(own);
     let status = demo.status();
-    assert!(status.contains(&format!("running, process {headless}")), "{status}");
+    assert!(
+        status.contains(&format!("running, process {headless}")),
+        "{status}"
+    );
     demo.grows_beyond(demo.last_entry());
 
     let mut onlooker = demo.attach(&["--read-only"]);

@@ -5,6 +5,7 @@ mod approvals;
 mod approve;
 mod attach;
 mod check;
+mod decision;
 mod demo;
 mod error;
 mod jobs;
@@ -18,6 +19,7 @@ mod run;
 mod show;
 mod status;
 mod verify;
+mod verify_op;
 
 pub use error::{CliError, ExitCode};
 
@@ -72,6 +74,8 @@ enum Command {
     Approve(approve::Args),
     /// Reject a job's cutover, with a reason.
     Reject(reject::Args),
+    /// Operations of unknown outcome: list, show, look again, rule.
+    VerifyOp(verify_op::Args),
     /// Recompute the chains, replay the entries and compare everything.
     Verify(verify::Args),
     /// Programs of the practice world.
@@ -99,6 +103,7 @@ impl Cli {
             Some(Command::Approvals(args)) => approvals::run(&args, common),
             Some(Command::Approve(args)) => approve::run(&args, common),
             Some(Command::Reject(args)) => reject::run(&args, common),
+            Some(Command::VerifyOp(args)) => verify_op::run(&args, common),
             Some(Command::Verify(args)) => verify::run(&args, common),
             Some(Command::Practice(args)) => practice::run(&args),
         }

@@ -1,4 +1,4 @@
-//! The goal file as types (DESIGN section 5). Everything but the strategies is contract.
+//! The goal file as types. Everything but the strategies is contract.
 
 use crate::model::{Account, ClauseId, Digest, GoalId, StrategyId, TimeMs};
 use serde::{Deserialize, Serialize};

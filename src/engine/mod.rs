@@ -1,4 +1,4 @@
-//! The engine: short loops from plain code (DESIGN sections 1, 6 and 7).
+//! The engine: short loops from plain code.
 //!
 //! [`decide()`] is pure and says what to do next for one job; the [`Engine`] commits the intent, lets an
 //! [`executor`] do it, commits the outcome and asks again. A restart is the same loop.

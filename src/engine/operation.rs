@@ -1,4 +1,4 @@
-//! Ids, back-off and what a look-up means (DESIGN section 7).
+//! Ids, back-off and what a look-up means.
 
 use crate::ledger::event::Event;
 use crate::ledger::facts::OperationFacts;

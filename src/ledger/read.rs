@@ -791,6 +791,15 @@ impl<'a> View<'a> {
         )
     }
 
+    /// One operation.
+    pub fn operation(&self, goal: &GoalId, id: &OperationId) -> Answer<Option<OperationRow>> {
+        self.one(
+            &format!("{OPERATION_COLUMNS} WHERE goal = ?1 AND operation = ?2"),
+            params![goal.as_str(), id.as_str()],
+            operation_row,
+        )
+    }
+
     /// Operations by state: `applied`, `refused`, `unknown`, `intended`.
     pub fn operation_counts(&self, goal: &GoalId) -> Answer<BTreeMap<String, u64>> {
         let rows = self.all(

@@ -26,7 +26,13 @@ const COLUMNS: &[Column] = &[
     column("ok", 5, 5, 4, true),
     column("holds up", 8, 8, 5, true),
     column("digest", 12, 12, 7, false),
-    column("risk, what it sets off, or what came of it", 20, 200, 3, false),
+    column(
+        "risk, what it sets off, or what came of it",
+        20,
+        200,
+        3,
+        false,
+    ),
 ];
 
 /// Draws the table.
