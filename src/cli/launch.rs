@@ -138,6 +138,7 @@ pub fn launch(what: &Launch<'_>) -> Result<Launched, CliError> {
             base_dir: goal.base_dir.clone(),
             scratch_dir: scratch.path().to_path_buf(),
         }),
+        declared_proofs: on_practice,
         worker_ms: if on_practice { 20_000 } else { 0 },
     };
     let executor: Box<dyn Executor> = if on_practice {

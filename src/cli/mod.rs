@@ -7,6 +7,7 @@ mod attach;
 mod check;
 mod decision;
 mod demo;
+mod doctor;
 mod error;
 mod jobs;
 mod launch;
@@ -74,6 +75,8 @@ enum Command {
     Approve(approve::Args),
     /// Reject a job's cutover, with a reason.
     Reject(reject::Args),
+    /// Open the goal's world and say what it is trusted with; with --prove, measure it in staging.
+    Doctor(doctor::Args),
     /// Operations of unknown outcome: list, show, look again, rule.
     VerifyOp(verify_op::Args),
     /// Recompute the chains, replay the entries and compare everything.
@@ -103,6 +106,7 @@ impl Cli {
             Some(Command::Approvals(args)) => approvals::run(&args, common),
             Some(Command::Approve(args)) => approve::run(&args, common),
             Some(Command::Reject(args)) => reject::run(&args, common),
+            Some(Command::Doctor(args)) => doctor::run(&args, common),
             Some(Command::VerifyOp(args)) => verify_op::run(&args, common),
             Some(Command::Verify(args)) => verify::run(&args, common),
             Some(Command::Practice(args)) => practice::run(&args),

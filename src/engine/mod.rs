@@ -14,6 +14,7 @@ mod heartbeat;
 mod index;
 pub mod operation;
 mod plan;
+pub mod prove;
 pub mod quota;
 pub mod report;
 pub(crate) mod rig;

@@ -2,6 +2,7 @@
 
 use crate::ledger::event::Event;
 use crate::ledger::facts::OperationFacts;
+use crate::ledger::read::ProofRow;
 use crate::model::{Action, Digest, GoalId, JobId, OperationId, TimeMs, canon::digest_parts};
 use crate::world::ports::{AdapterInfo, Effect, Lookup};
 
@@ -97,7 +98,7 @@ pub fn event_of_effect(
 pub fn event_of_look_up(
     operation: &OperationFacts,
     lookup: &Lookup,
-    info: &AdapterInfo,
+    proof: Option<String>,
     now: TimeMs,
 ) -> Event {
     let again = |answer: &str, why: String, to_verify: bool| Event::OpLookedUp {
@@ -123,7 +124,7 @@ pub fn event_of_look_up(
             true,
         ),
         Lookup::CannotTell { why } => again("cannot_tell", why.clone(), true),
-        Lookup::Absent => match proof(info, operation.action) {
+        Lookup::Absent => match proof {
             Some(proof) if operation.sends < MAX_SENDS => Event::OpSentAgain {
                 operation: operation.id.clone(),
                 proof,
@@ -142,14 +143,47 @@ pub fn event_of_look_up(
     }
 }
 
-/// The proof that a target keeps one effect per id, as one sentence; `None` without one.
-pub fn proof(info: &AdapterInfo, action: Action) -> Option<String> {
-    let proven = info
+/// What is known of a target keeping one effect per id.
+#[derive(Debug, Clone, Default)]
+pub struct Proofs {
+    /// Whether the adapter's own word counts: only for worlds that are part of this program, whose
+    /// property the project's tests hold.
+    pub declared_counts: bool,
+    /// Measurements, newest first.
+    pub measured: Vec<ProofRow>,
+}
+
+impl Proofs {
+    /// The valid proof for an action, as one sentence; `None` without one. A measurement counts more than
+    /// a declaration, and another version or its expiry voids it.
+    pub fn valid(&self, info: &AdapterInfo, action: Action, now: TimeMs) -> Option<String> {
+        let newest = self
+            .measured
+            .iter()
+            .find(|row| row.adapter == info.name && row.action == action.word());
+        match newest {
+            Some(row) if row.version == info.version && row.expires_at > now => {
+                row.proven.then(|| {
+                    format!(
+                        "measured on {}: {} {} keeps one effect per id for {action}",
+                        row.measured_at, row.adapter, row.version
+                    )
+                })
+            }
+            Some(_) => None,
+            None if self.declared_counts => declared(info, action),
+            None => None,
+        }
+    }
+}
+
+fn declared(info: &AdapterInfo, action: Action) -> Option<String> {
+    let kept = info
         .one_effect_per_id
         .get(action.word())
         .copied()
         .unwrap_or(false);
-    proven.then(|| {
+    kept.then(|| {
         format!(
             "{} {} keeps one effect per id for {action}",
             info.name, info.version

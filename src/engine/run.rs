@@ -4,6 +4,7 @@ use super::call::{Call, Context, Reply};
 use super::executor::{Executor, Ticket};
 use super::heartbeat::Heart;
 use super::index::Index;
+use super::operation::Proofs;
 use super::quota::{QUERIES, Quota};
 use super::rig::{Point, Rig, Sabotage};
 use super::surroundings::{ClauseView, QuotaView, Surroundings};
@@ -137,6 +138,7 @@ pub struct Engine {
     pub(super) context: Context,
     pub(super) index: Index,
     pub(super) quota: Option<Quota>,
+    pub(super) proofs: Proofs,
     pub(super) now: TimeMs,
     pub(super) in_flight: BTreeMap<Ticket, (JobId, Errand)>,
     pub(super) rig: Rig,
@@ -211,6 +213,10 @@ impl Engine {
         let clean = view.stopped_cleanly()?;
         let damage = view.broken_chains()?;
         let days = view.budget_days(&goal.contract.id)?;
+        let proofs = Proofs {
+            declared_counts: context.declared_proofs,
+            measured: view.proofs(&goal.contract.id)?,
+        };
         let index = Index::new(&all, |facts, output| clause_views(&goal, facts, output));
         let quota = goal
             .contract
@@ -230,6 +236,7 @@ impl Engine {
             context,
             index,
             quota,
+            proofs,
             now,
             in_flight: BTreeMap::new(),
             rig,

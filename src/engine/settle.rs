@@ -3,7 +3,7 @@
 use super::approval::{approval_id, bundle};
 use super::call::Reply;
 use super::decide::Waiting;
-use super::operation::{back_off_ms, event_of_effect, event_of_look_up, proof};
+use super::operation::{back_off_ms, event_of_effect, event_of_look_up};
 use super::rig::Sabotage;
 use super::run::{Engine, EngineError, Errand};
 use super::surroundings::ClauseView;
@@ -137,11 +137,11 @@ impl Engine {
         if settled && !corrects {
             return Ok(());
         }
-        let mut info = self.context.world.target.info();
-        let absent = *lookup == Lookup::Absent && proof(&info, own.action).is_none();
+        let info = self.context.world.target.info();
+        let mut proof = self.proofs.valid(&info, own.action, self.now);
+        let absent = *lookup == Lookup::Absent && proof.is_none();
         if self.rig.fires(Sabotage::ResendWithoutProof, absent) {
-            info.one_effect_per_id
-                .insert(own.action.word().to_owned(), true);
+            proof = Some("none".to_owned());
         }
         let event = if self.rig.fires(Sabotage::AbsentIsRefused, absent) {
             let refused = Effect::Refused {
@@ -151,7 +151,7 @@ impl Engine {
             };
             event_of_effect(own, &refused, 0, self.now)
         } else {
-            event_of_look_up(own, lookup, &info, self.now)
+            event_of_look_up(own, lookup, proof, self.now)
         };
         let again = matches!(event, Event::OpSentAgain { .. });
         self.emit(id, shorten(event))?;

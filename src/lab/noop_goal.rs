@@ -107,6 +107,7 @@ impl NoopGoal {
             world: self.noop.world(),
             base_dir: Arc::new(self.parsed.base_dir.clone()),
             worker: Arc::new(NoopWorker),
+            declared_proofs: true,
             worker_ms: WORKER_MS,
         };
         let engine = Engine::new(Parts {

@@ -37,7 +37,7 @@ impl<'a> Applier<'a> {
         self.apply_check(seq, entry)?;
         self.apply_approval(entry)?;
         self.apply_decision(seq, entry)?;
-        self.apply_alert(seq, entry)
+        self.apply_goal_notes(seq, entry)
     }
 
     /// Writes the rows of all jobs that changed.
@@ -467,7 +467,7 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    fn apply_alert(&self, seq: Seq, entry: &Entry) -> rusqlite::Result<()> {
+    fn apply_goal_notes(&self, seq: Seq, entry: &Entry) -> rusqlite::Result<()> {
         let goal = entry.goal.as_str();
         let job = entry.job.as_ref().map_or("", |job| job.as_str());
         match &entry.event {
@@ -478,6 +478,33 @@ impl<'a> Applier<'a> {
                          VALUES (?1, ?2, ?3, ?4, ?5, ?6, '')",
                     )?
                     .execute(params![seq.0, goal, job, rule, evidence, entry.at.0])?;
+            }
+            Event::ProofRecorded {
+                adapter,
+                version,
+                action,
+                method,
+                counts,
+                proven,
+                expires_at,
+            } => {
+                self.conn
+                    .prepare_cached(
+                        "INSERT INTO proofs(seq, goal, adapter, version, action, method, counts, proven,
+                           measured_ms, expires_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                    )?
+                    .execute(params![
+                        seq.0,
+                        goal,
+                        adapter,
+                        version,
+                        action.word(),
+                        method,
+                        counts.to_string(),
+                        proven,
+                        entry.at.0,
+                        expires_at.0
+                    ])?;
             }
             Event::AlertCleared { rule, why } => {
                 self.conn

@@ -476,6 +476,24 @@ pub enum Event {
         /// Why, one line.
         reason: String,
     },
+    /// Whether a target keeps one effect per id was measured, in staging.
+    #[serde(rename = "proof.recorded")]
+    ProofRecorded {
+        /// The adapter measured.
+        adapter: String,
+        /// Its version; another one voids the proof.
+        version: String,
+        /// Which action.
+        action: Action,
+        /// How it was measured, one sentence.
+        method: String,
+        /// What was sent and what exists, as counted.
+        counts: Value,
+        /// Whether one effect per id was seen throughout.
+        proven: bool,
+        /// When it is void in any case.
+        expires_at: TimeMs,
+    },
     /// Something needs attention.
     #[serde(rename = "alert.raised")]
     AlertRaised {

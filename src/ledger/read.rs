@@ -460,6 +460,29 @@ pub struct AlertRow {
     pub cleared_why: String,
 }
 
+/// A measurement of a target in one row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProofRow {
+    /// Its entry.
+    pub seq: Seq,
+    /// The adapter measured.
+    pub adapter: String,
+    /// Its version.
+    pub version: String,
+    /// Which action.
+    pub action: String,
+    /// How it was measured.
+    pub method: String,
+    /// What was counted.
+    pub counts: Value,
+    /// Whether one effect per id was seen throughout.
+    pub proven: bool,
+    /// When it was measured.
+    pub measured_at: TimeMs,
+    /// When it is void in any case.
+    pub expires_at: TimeMs,
+}
+
 /// Questions over a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
@@ -931,6 +954,28 @@ impl<'a> View<'a> {
                     raised_at: TimeMs(row.get(4)?),
                     cleared_at: row.get::<_, Option<i64>>(5)?.map(TimeMs),
                     cleared_why: row.get(6)?,
+                })
+            },
+        )
+    }
+
+    /// Measurements of the goal's target, newest first, at most 100.
+    pub fn proofs(&self, goal: &GoalId) -> Answer<Vec<ProofRow>> {
+        self.all(
+            "SELECT seq, adapter, version, action, method, counts, proven, measured_ms, expires_ms FROM proofs
+             WHERE goal = ?1 ORDER BY seq DESC LIMIT 100",
+            params![goal.as_str()],
+            |row| {
+                Ok(ProofRow {
+                    seq: Seq(row.get(0)?),
+                    adapter: row.get(1)?,
+                    version: row.get(2)?,
+                    action: row.get(3)?,
+                    method: row.get(4)?,
+                    counts: serde_json::from_str(&row.get::<_, String>(5)?).unwrap_or(Value::Null),
+                    proven: row.get(6)?,
+                    measured_at: TimeMs(row.get(7)?),
+                    expires_at: TimeMs(row.get(8)?),
                 })
             },
         )

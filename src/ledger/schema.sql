@@ -98,6 +98,13 @@ CREATE TABLE budget_days (
   PRIMARY KEY (goal, budget, day)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE proofs (
+  seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, adapter TEXT NOT NULL, version TEXT NOT NULL, action TEXT NOT NULL,
+  method TEXT NOT NULL, counts TEXT NOT NULL, proven INTEGER NOT NULL, measured_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX proofs_by_goal ON proofs (goal, seq);
+
 CREATE TABLE alerts (
   seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, rule TEXT NOT NULL, evidence TEXT NOT NULL,
   raised_ms INTEGER NOT NULL, cleared_ms INTEGER, cleared_why TEXT NOT NULL

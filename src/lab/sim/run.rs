@@ -199,6 +199,7 @@ impl<'a> Run<'a> {
             world: self.world.world(),
             base_dir: Arc::new(self.goal.base_dir.clone()),
             worker: Arc::new(SimWorker(Arc::clone(&self.world))),
+            declared_proofs: true,
             worker_ms: 20_000,
         };
         let parts = Parts {
