@@ -190,3 +190,58 @@ fn declared(info: &AdapterInfo, action: Action) -> Option<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Seq;
+
+    fn info(version: &str) -> AdapterInfo {
+        AdapterInfo {
+            name: "scheduler".to_owned(),
+            version: version.to_owned(),
+            one_effect_per_id: [("stage".to_owned(), true)].into(),
+        }
+    }
+
+    fn row(proven: bool) -> ProofRow {
+        ProofRow {
+            seq: Seq(1),
+            adapter: "scheduler".to_owned(),
+            version: "2.1".to_owned(),
+            action: "stage".to_owned(),
+            method: String::new(),
+            counts: serde_json::Value::Null,
+            proven,
+            measured_at: TimeMs(0),
+            expires_at: TimeMs(1_000),
+        }
+    }
+
+    #[test]
+    fn a_proof_is_void_after_an_upgrade_after_its_expiry_and_for_another_action() {
+        let proofs = Proofs { declared_counts: false, measured: vec![row(true)] };
+        let now = TimeMs(10);
+        assert!(proofs.valid(&info("2.1"), Action::Stage, now).is_some());
+        assert_eq!(proofs.valid(&info("2.2"), Action::Stage, now), None);
+        assert_eq!(proofs.valid(&info("2.1"), Action::Stage, TimeMs(1_000)), None);
+        assert_eq!(proofs.valid(&info("2.1"), Action::CutOver, now), None);
+    }
+
+    #[test]
+    fn an_adapter_s_word_counts_only_for_embedded_worlds_and_never_against_a_measurement() {
+        let stage = |declared_counts, measured| {
+            Proofs { declared_counts, measured }.valid(&info("2.1"), Action::Stage, TimeMs(10))
+        };
+        assert_eq!(stage(false, vec![]), None);
+        assert!(stage(true, vec![]).is_some());
+        assert_eq!(stage(true, vec![row(false)]), None);
+    }
+
+    #[test]
+    fn pauses_double_up_to_an_hour() {
+        assert_eq!(back_off_ms(30_000, 0), 30_000);
+        assert_eq!(back_off_ms(30_000, 3), 240_000);
+        assert_eq!(back_off_ms(30_000, 4_000_000_000), 3_600_000);
+    }
+}
