@@ -172,6 +172,14 @@ impl Oracle {
                 next_check,
                 overdue,
             } => {
+                // A wait that goes on may be overdue, and then it is shown; it may not put its end off.
+                let same = job
+                    .wait
+                    .as_ref()
+                    .filter(|own| own.kind == *wait && own.reason == *reason);
+                let put_off =
+                    *wait == WaitKind::World && same.is_some_and(|own| *overdue > own.overdue);
+                let goes_on = same.is_some() || *wait == WaitKind::ToVerify;
                 job.wait = Some(WaitLog {
                     kind: *wait,
                     reason: reason.clone(),
@@ -188,8 +196,15 @@ impl Oracle {
                     WaitKind::Upstream => wakes.iter().any(|one| matches!(one, Wake::Job { .. })),
                     WaitKind::Paused => !wakes.is_empty(),
                 };
-                if !live || *next_check <= at || *overdue <= at {
+                let over = *overdue <= at && !goes_on && !reason.starts_with("outcome of");
+                if !live || *next_check <= at || over {
                     self.flag("no wait without a live wake", format!("{id}: {reason}"));
+                }
+                if put_off {
+                    self.flag(
+                        "a wait does not put its own end off",
+                        format!("{id}: {reason}"),
+                    );
                 }
             }
             // Words and looks do not end a wait.
