@@ -6,13 +6,20 @@ use rusqlite::{Connection, OptionalExtension, params};
 /// Largest body kept, in bytes; a larger one is cut by whoever makes it.
 pub const MAX_BLOB_BYTES: usize = 16 * 1024 * 1024;
 
+/// Shorter bodies gain nothing that the work would be worth.
+const WORTH_PACKING: usize = 256;
+
 /// Stores a body unless it is there; compressed when that makes it smaller.
 pub(super) fn put(conn: &Connection, digest: &Digest, bytes: &[u8]) -> rusqlite::Result<()> {
     let mut known = conn.prepare_cached("SELECT 1 FROM blobs WHERE digest = ?1")?;
     if known.exists(params![digest.as_str()])? {
         return Ok(());
     }
-    let packed = zstd::bulk::compress(bytes, 3).unwrap_or_default();
+    let packed = if bytes.len() < WORTH_PACKING {
+        Vec::new()
+    } else {
+        zstd::bulk::compress(bytes, 3).unwrap_or_default()
+    };
     let (coding, data) = if packed.is_empty() || packed.len() >= bytes.len() {
         ("raw", bytes)
     } else {
