@@ -92,6 +92,16 @@ fn seeds_200_to_299_break_no_rule() {
     sound(200..300);
 }
 
+/// Seeds that broke a rule once.
+#[test]
+fn seeds_that_failed_before_break_no_rule() {
+    let folder = scratch().unwrap();
+    for seed in [1_422] {
+        let outcome = run(seed, Options::default(), folder.path());
+        assert_eq!(outcome.violations, [], "seed {seed}");
+    }
+}
+
 #[test]
 fn a_goal_of_120_jobs_breaks_no_rule() {
     let folder = scratch().unwrap();
@@ -171,12 +181,8 @@ fn a_failing_seed_is_made_smaller_before_it_is_shown() {
     };
     let outcome = simulate(&small, traced, folder.path()).unwrap();
     assert_eq!(outcome.violations.first().unwrap().rule, first.rule);
-    let broken = format!("!!! {}", first.rule);
-    let shown = outcome
-        .trace
-        .iter()
-        .any(|line| line.contains("op.intended"));
-    assert!(shown, "{broken}: {:?}", outcome.trace);
+    let shown = |what: &str| outcome.trace.iter().any(|line| line.contains(what));
+    assert!(shown("op.intended"), "{:?}", outcome.trace);
 }
 
 /// The laboratory's doors are shut for everything else: nothing outside `lab` names them.

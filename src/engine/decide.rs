@@ -119,10 +119,8 @@ fn settle_first(job: &JobFacts, now: TimeMs) -> Option<Step> {
             },
         ],
         next_check: next,
-        overdue: operation
-            .intended_at
-            .plus_ms(PERSON_OVERDUE_MS)
-            .max(next.plus_ms(HOUR_MS)),
+        // Looking again and again does not make it less overdue.
+        overdue: operation.intended_at.plus_ms(PERSON_OVERDUE_MS),
     }))
 }
 

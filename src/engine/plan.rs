@@ -449,6 +449,17 @@ impl Engine {
         facts: &JobFacts,
         wait: &Waiting,
     ) -> Result<(), EngineError> {
+        let mut wait = wait.clone();
+        // A look that finds the same again does not put the end off: a run that nobody can observe, or
+        // that never ends, becomes overdue and is shown.
+        if let Some(own) = &facts.wait
+            && wait.kind == WaitKind::World
+            && own.kind == wait.kind
+            && own.reason == wait.reason
+        {
+            wait.overdue = own.overdue;
+        }
+        let wait = &wait;
         if !facts
             .wait
             .as_ref()

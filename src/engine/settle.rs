@@ -1,8 +1,8 @@
 //! Answers into entries.
 
-use super::approval::{approval_id, bundle};
+use super::approval::approval_id;
 use super::call::Reply;
-use super::decide::Waiting;
+use super::decide::{Rules, Step, Waiting, decide};
 use super::operation::{back_off_ms, event_of_effect, event_of_look_up};
 use super::rig::Sabotage;
 use super::run::{Engine, EngineError, Errand};
@@ -293,12 +293,14 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let facts = self.facts(id)?;
         let around = self.surroundings(id);
-        let Ok(lineage) = around.lineage() else {
+        let rules = Rules {
+            contract: &self.goal.contract,
+            strategies: &self.goal.strategies,
+        };
+        // Much may have changed while the target was asked; only what is still to be asked is asked.
+        let Step::Request(bundle) = decide(&facts, rules, &around, self.now) else {
             return Ok(());
         };
-        if facts.state != JobState::Reconciled && facts.state != JobState::AwaitingApproval {
-            return Ok(());
-        }
         let consequences = match result {
             Ok(list) => list.iter().take(20).map(|line| short(line)).collect(),
             Err(error) => {
@@ -307,7 +309,6 @@ impl Engine {
                 ))]
             }
         };
-        let bundle = bundle(&facts, &self.goal.contract, &around.clauses, &lineage);
         let count = facts.requests + 1;
         let expires_at = self
             .goal

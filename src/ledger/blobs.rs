@@ -32,13 +32,20 @@ fn unpack_zstd(data: &[u8], size: usize) -> Result<Vec<u8>, String> {
     })
 }
 
+/// Shorter bodies gain nothing that the work would be worth.
+const WORTH_PACKING: usize = 256;
+
 /// Stores a body unless it is there; compressed when that makes it smaller.
 pub(super) fn put(conn: &Connection, digest: &Digest, bytes: &[u8]) -> rusqlite::Result<()> {
     let mut known = conn.prepare_cached("SELECT 1 FROM blobs WHERE digest = ?1")?;
     if known.exists(params![digest.as_str()])? {
         return Ok(());
     }
-    let packed = pack(bytes);
+    let packed = if bytes.len() < WORTH_PACKING {
+        Vec::new()
+    } else {
+        pack(bytes)
+    };
     let (coding, data) = if packed.is_empty() || packed.len() >= bytes.len() {
         ("raw", bytes)
     } else {

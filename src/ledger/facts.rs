@@ -558,6 +558,9 @@ impl JobFacts {
             Action::Stage => {}
             Action::CutOver => {
                 self.production = Some(reference.to_owned());
+                // What is in production is the job's config, also when a retry had begun meanwhile: jobs
+                // below it build upon that.
+                self.config = Some(operation.config.clone());
                 self.last_progress = at;
             }
         }

@@ -203,7 +203,7 @@ impl Oracle {
             self.read_operation(id, row.at, event);
             self.read_check(id, event);
             self.read_gate(id, row, event);
-            self.read_life(id, row, event);
+            self.read_life(id, event);
         }
     }
 
