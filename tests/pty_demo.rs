@@ -208,6 +208,70 @@ fn a_lost_terminal_ends_the_interface_and_not_the_work() {
     demo.stops();
 }
 
+/// Requirement 10: this terminal answers nothing, and nothing is asked of it.
+#[test]
+fn start_up_asks_the_terminal_nothing_and_paints_without_an_answer() {
+    let demo = Demo::new();
+    let dir = demo.dir.path().to_str().unwrap();
+    let words = [
+        "demo",
+        "--headless",
+        "--dir",
+        dir,
+        "--jobs",
+        "3",
+        "--speed",
+        "max",
+    ];
+    let out = Command::new(Demo::program()).args(words).output().unwrap();
+    assert!(demo.ledger().exists(), "{out:?}");
+    let mut term = demo.attach(&[]);
+    term.sees("Jobs 3");
+    let raw = term.seen.lock().unwrap().raw.clone();
+    let text = String::from_utf8_lossy(&raw).into_owned();
+    // Device attributes, cursor and mode reports, colours, keyboard protocol, XTGETTCAP.
+    for query in [
+        "\x1b[c",
+        "\x1b[>c",
+        "\x1b[6n",
+        "\x1b[5n",
+        "$p",
+        "\x1b]10;?",
+        "\x1b]11;?",
+        "\x1b[?u",
+        "\x1bP+q",
+    ] {
+        assert!(!text.contains(query), "{query:?} in {text:?}");
+    }
+    term.keys("q");
+    term.exits(Duration::from_secs(5));
+    term.is_restored();
+}
+
+/// Requirement 20: it is sent to the terminal, and nothing more is claimed.
+#[test]
+fn copying_goes_through_the_terminal_and_says_so() {
+    let demo = Demo::new();
+    let dir = demo.dir.path().to_str().unwrap();
+    let words = [
+        "demo",
+        "--headless",
+        "--dir",
+        dir,
+        "--jobs",
+        "3",
+        "--speed",
+        "max",
+    ];
+    Command::new(Demo::program()).args(words).output().unwrap();
+    let mut term = demo.attach(&[]);
+    term.sees("Jobs 3");
+    term.keys("y");
+    term.sees("sent to the terminal");
+    let raw = term.seen.lock().unwrap().raw.clone();
+    assert!(String::from_utf8_lossy(&raw).contains("\x1b]52;c;"));
+}
+
 fn requested(text: &str) -> String {
     let line = text.lines().find(|line| line.contains("Request ")).unwrap();
     let after = line.split("Request ").nth(1).unwrap();

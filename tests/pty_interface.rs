@@ -8,6 +8,7 @@ use dogwatch::ledger::{Actor, Batch, Entry, Event, Ledger, Reader};
 use dogwatch::model::{
     Account, AttemptNo, ContractVersion, GoalId, JobId, JobState, TimeMs, digest_bytes,
 };
+use dogwatch::tui::notice::NotifyBy;
 use dogwatch::tui::theme::Theme;
 use dogwatch::tui::{ColourWhen, EngineHandle, EngineHere, Options, run};
 use nix::sys::signal::{Signal, kill};
@@ -67,8 +68,9 @@ fn child_interface() {
         ascii: false,
         colour: ColourWhen::Auto,
         calm: false,
-        notify: false,
+        notify: NotifyBy::default(),
         keys: vec![],
+        tour: false,
         engine,
     });
     std::fs::write(Path::new(&dir).join("left"), format!("{left:?}")).unwrap();

@@ -1,12 +1,14 @@
 //! `dogwatch attach`: the interface; and how it is opened over an engine of this process.
 
 use super::Common;
+use super::config::{self, Config};
 use super::error::{CliError, ExitCode};
 use super::launch::{Launch, launch};
 use super::place::ledger_path;
 use crate::engine::{EngineError, Finish};
 use crate::ledger::Reader;
 use crate::model::GoalId;
+use crate::tui::notice::Desktop;
 use crate::tui::theme::Theme;
 use crate::tui::{
     self, ColourWhen, EngineHandle, EngineHere, Leave, Options, TuiError, locale_is_utf8,
@@ -19,8 +21,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-/// How the interface looks.
-#[derive(Debug, Clone, clap::Args)]
+/// How the interface looks. What is not said here is as the configuration file has it.
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct Screen {
     /// Only look: every changing action is gone.
     #[arg(long)]
@@ -35,30 +37,50 @@ pub struct Screen {
     #[arg(long)]
     notify: bool,
     /// `auto`, `always` or `never`; NO_COLOR is obeyed by `auto`.
-    #[arg(long, default_value = "auto", value_parser = ["auto", "always", "never"])]
-    color: String,
+    #[arg(long, value_parser = ["auto", "always", "never"])]
+    color: Option<String>,
     /// A theme: default, light, dark, solarized, high-contrast, mono, or NAME.toml in the
     /// configuration directory's themes/.
-    #[arg(long, default_value = "default")]
-    theme: String,
-}
-
-impl Default for Screen {
-    fn default() -> Self {
-        Self {
-            read_only: false,
-            ascii: false,
-            calm: false,
-            notify: false,
-            color: "auto".to_owned(),
-            theme: "default".to_owned(),
-        }
-    }
+    #[arg(long)]
+    theme: Option<String>,
+    /// The configuration file; the default is config.toml in this account's configuration directory.
+    #[arg(long, value_name = "FILE", env = "DOGWATCH_CONFIG")]
+    config: Option<PathBuf>,
+    /// Set by `demo --tour`.
+    #[arg(skip)]
+    pub tour: bool,
 }
 
 impl Screen {
-    fn options(&self, ledger: &Path, goal: Option<GoalId>, engine: EngineHere) -> Options {
-        let theme = Theme::find(&self.theme, theme_dir().as_deref()).unwrap_or_else(|why| {
+    /// The configuration with what the command line says over it.
+    fn config(&self) -> Result<Config, CliError> {
+        let mut config = config::load(self.config.as_deref())?;
+        if let Some(theme) = &self.theme {
+            config.theme.clone_from(theme);
+        }
+        if let Some(color) = &self.color {
+            config.color.clone_from(color);
+        }
+        if self.ascii {
+            "always".clone_into(&mut config.ascii);
+        }
+        config.calm |= self.calm;
+        if self.notify && !config.notify.is_on() {
+            config.notify.bell = true;
+            config.notify.desktop = Desktop::Osc9;
+        }
+        Ok(config)
+    }
+
+    fn options(
+        &self,
+        config: Config,
+        ledger: &Path,
+        goal: Option<GoalId>,
+        engine: EngineHere,
+    ) -> Options {
+        let themes = config::config_dir().map(|dir| dir.join("themes"));
+        let theme = Theme::find(&config.theme, themes.as_deref()).unwrap_or_else(|why| {
             eprintln!(
                 "{}",
                 CliError::new(why, "The default theme is used.").render()
@@ -70,23 +92,23 @@ impl Screen {
             goal,
             read_only: self.read_only,
             theme,
-            ascii: self.ascii || !locale_is_utf8(|name| std::env::var(name).ok()),
-            colour: match self.color.as_str() {
+            ascii: match config.ascii.as_str() {
+                "always" => true,
+                "never" => false,
+                _ => !locale_is_utf8(|name| std::env::var(name).ok()),
+            },
+            colour: match config.color.as_str() {
                 "always" => ColourWhen::Always,
                 "never" => ColourWhen::Never,
                 _ => ColourWhen::Auto,
             },
-            calm: self.calm,
-            notify: self.notify,
-            keys: Vec::new(),
+            calm: config.calm,
+            notify: config.notify,
+            keys: config.keys,
+            tour: self.tour,
             engine,
         }
     }
-}
-
-/// Where this account keeps themes of its own.
-fn theme_dir() -> Option<PathBuf> {
-    directories::ProjectDirs::from("", "", "dogwatch").map(|dirs| dirs.config_dir().join("themes"))
 }
 
 /// Arguments.
@@ -105,13 +127,14 @@ pub struct Args {
 /// When there is no ledger or no terminal.
 pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     let path = ledger_path(common)?;
+    let config = args.screen.config()?;
     let reader = Reader::open(&path)?;
     let goal = match &args.goal {
         Some(name) => Some(super::place::goal(&reader, Some(name))?.goal),
         None => None,
     };
     drop(reader);
-    tui::run(args.screen.options(&path, goal, EngineHere::None))?;
+    tui::run(args.screen.options(config, &path, goal, EngineHere::None))?;
     Ok(ExitCode::Done)
 }
 
@@ -138,6 +161,8 @@ impl EngineHandle for EngineThread {
 /// # Errors
 /// When the engine cannot start or ended with an error, or there is no terminal.
 pub fn with_engine(what: &Launch<'_>, screen: &Screen) -> Result<ExitCode, CliError> {
+    // Wrong settings are told before any work begins.
+    let config = screen.config()?;
     let launched = launch(what)?;
     let stop = launched.stop.clone();
     let outcome: Arc<Mutex<Outcome>> = Arc::default();
@@ -146,6 +171,7 @@ pub fn with_engine(what: &Launch<'_>, screen: &Screen) -> Result<ExitCode, CliEr
         outcome: Arc::clone(&outcome),
     };
     let options = screen.options(
+        config,
         what.ledger,
         Some(what.goal.clone()),
         EngineHere::InProcess(Box::new(handle)),

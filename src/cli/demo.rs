@@ -43,8 +43,27 @@ pub struct Args {
     /// Where ledger and world are kept; a run that was cut off goes on there.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    /// A guided tour of two minutes over the practice migration; it watches for the real keys.
+    #[arg(long, conflicts_with = "headless")]
+    tour: bool,
     #[command(flatten)]
     screen: Screen,
+}
+
+impl Args {
+    /// The practice migration with its tour, as the welcome offers it.
+    pub fn tour() -> Self {
+        Self {
+            headless: false,
+            seed: 1,
+            speed: None,
+            approve: None,
+            jobs: 120,
+            dir: None,
+            tour: true,
+            screen: Screen::default(),
+        }
+    }
 }
 
 /// Runs the command.
@@ -77,7 +96,9 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
         practice_owner: args.approve.is_some(),
     };
     if !args.headless {
-        return with_engine(&what, &args.screen);
+        let mut screen = args.screen.clone();
+        screen.tour = args.tour;
+        return with_engine(&what, &screen);
     }
     let mut launched = launch(&what)?;
     let finish = run_headless(&mut launched)?;

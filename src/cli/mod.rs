@@ -5,6 +5,8 @@ mod approvals;
 mod approve;
 mod attach;
 mod check;
+mod completions;
+mod config;
 mod decision;
 mod demo;
 mod doctor;
@@ -21,6 +23,7 @@ mod show;
 mod status;
 mod verify;
 mod verify_op;
+mod welcome;
 
 pub use error::{CliError, ExitCode};
 
@@ -81,6 +84,12 @@ enum Command {
     VerifyOp(verify_op::Args),
     /// Recompute the chains, replay the entries and compare everything.
     Verify(verify::Args),
+    /// Check the interface's configuration, or print the default file.
+    Config(config::Args),
+    /// Print completions for a shell.
+    Completions(completions::Args),
+    /// Print the manual page.
+    Man,
     /// Programs of the practice world.
     #[command(hide = true)]
     Practice(practice::Args),
@@ -94,7 +103,7 @@ impl Cli {
     pub fn run(self) -> Result<ExitCode, CliError> {
         let common = &self.common;
         match self.command {
-            None => attach::run(&attach::Args::default(), common),
+            None => welcome::run(common),
             Some(Command::Demo(args)) => demo::run(&args, common),
             Some(Command::Check(args)) => check::run(&args, common),
             Some(Command::Adopt(args)) => adopt::run(&args, common),
@@ -109,6 +118,9 @@ impl Cli {
             Some(Command::Doctor(args)) => doctor::run(&args, common),
             Some(Command::VerifyOp(args)) => verify_op::run(&args, common),
             Some(Command::Verify(args)) => verify::run(&args, common),
+            Some(Command::Config(args)) => config::run(&args, common),
+            Some(Command::Completions(args)) => completions::run(&args),
+            Some(Command::Man) => completions::man(),
             Some(Command::Practice(args)) => practice::run(&args),
         }
     }

@@ -220,18 +220,28 @@ mod tests {
 
     #[test]
     fn a_proof_is_void_after_an_upgrade_after_its_expiry_and_for_another_action() {
-        let proofs = Proofs { declared_counts: false, measured: vec![row(true)] };
+        let proofs = Proofs {
+            declared_counts: false,
+            measured: vec![row(true)],
+        };
         let now = TimeMs(10);
         assert!(proofs.valid(&info("2.1"), Action::Stage, now).is_some());
         assert_eq!(proofs.valid(&info("2.2"), Action::Stage, now), None);
-        assert_eq!(proofs.valid(&info("2.1"), Action::Stage, TimeMs(1_000)), None);
+        assert_eq!(
+            proofs.valid(&info("2.1"), Action::Stage, TimeMs(1_000)),
+            None
+        );
         assert_eq!(proofs.valid(&info("2.1"), Action::CutOver, now), None);
     }
 
     #[test]
     fn an_adapter_s_word_counts_only_for_embedded_worlds_and_never_against_a_measurement() {
         let stage = |declared_counts, measured| {
-            Proofs { declared_counts, measured }.valid(&info("2.1"), Action::Stage, TimeMs(10))
+            Proofs {
+                declared_counts,
+                measured,
+            }
+            .valid(&info("2.1"), Action::Stage, TimeMs(10))
         };
         assert_eq!(stage(false, vec![]), None);
         assert!(stage(true, vec![]).is_some());

@@ -4,6 +4,7 @@
 pub mod app;
 pub mod decisions;
 pub mod keymap;
+pub mod notice;
 pub mod terminal;
 pub mod text;
 pub mod theme;
@@ -46,10 +47,12 @@ pub struct Options {
     pub colour: ColourWhen,
     /// A bad link: at most two frames a second.
     pub calm: bool,
-    /// Ring the bell (and OSC 9) when something new needs a person.
-    pub notify: bool,
+    /// How to say outside of the screen that something new needs a person.
+    pub notify: notice::NotifyBy,
     /// Keys that replace the table's own, by the action's name; [`keymap::Key::parse`] reads them.
     pub keys: Vec<(String, Vec<keymap::Key>)>,
+    /// Begin with the guided tour.
+    pub tour: bool,
     /// Whether the engine runs in this process.
     pub engine: EngineHere,
 }

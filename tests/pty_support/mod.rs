@@ -15,12 +15,17 @@ use std::time::{Duration, Instant};
 /// How long a screen is waited for: long, since a slow machine is no failure.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Bytes kept as they came.
+const MAX_RAW: usize = 1024 * 1024;
+
 /// What came from the program.
 pub struct Seen {
     /// The screen as a terminal would show it.
     pub parser: vt100::Parser,
     /// Bytes in all.
     pub bytes: usize,
+    /// The first ones, as they came.
+    pub raw: Vec<u8>,
     /// When the last ones came.
     pub at: Instant,
 }
@@ -69,6 +74,7 @@ impl Term {
         let seen = Arc::new(Mutex::new(Seen {
             parser: vt100::Parser::new(rows, cols, 200),
             bytes: 0,
+            raw: Vec::new(),
             at: Instant::now(),
         }));
         let reader = read_on_thread(pair.master.as_ref(), &stop, &seen);
@@ -191,6 +197,9 @@ fn read_on_thread(
                     let mut seen = seen.lock().unwrap();
                     seen.parser.process(&bytes[..count]);
                     seen.bytes += count;
+                    if seen.raw.len() < MAX_RAW {
+                        seen.raw.extend_from_slice(&bytes[..count]);
+                    }
                     seen.at = Instant::now();
                 }
                 Ok(0) => return,

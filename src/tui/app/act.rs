@@ -134,6 +134,13 @@ pub fn dispatch(model: &mut Model, action: Action) -> Vec<Effect> {
             model.say(format!("mouse {word}"), false);
             vec![Effect::Mouse(model.mouse)]
         }
+        Action::Tour => {
+            model.tour = match model.tour {
+                Some(_) => None,
+                None => Some(super::tour::Tour::default()),
+            };
+            Vec::new()
+        }
         Action::Repaint => vec![Effect::Repaint],
         Action::Suspend => vec![Effect::Suspend],
         Action::Quit => {

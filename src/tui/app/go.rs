@@ -196,27 +196,27 @@ fn open_job_of(model: &mut Model, job: Option<JobId>, otherwise: &str) {
 
 fn next_need(model: &mut Model) {
     let here = model.place();
-    let places: Vec<Place> = model
-        .snapshot
-        .needs
+    let place_of = |what: &NeedWhat| match what {
+        NeedWhat::Approval(id) => Place::Card(id.clone()),
+        NeedWhat::Verify(job, operation) => Place::Operation(job.clone(), operation.clone()),
+        NeedWhat::Alert(_) => Place::Root(Kind::Alerts),
+    };
+    let needs = &model.snapshot.needs;
+    let undecided = |what: &NeedWhat| match what {
+        NeedWhat::Approval(id) => model.asked_about(id).is_none(),
+        _ => true,
+    };
+    // Round the whole queue from where this is, so that what cannot be settled now is passed by.
+    let from = needs
         .iter()
-        .filter_map(|need| match &need.what {
-            NeedWhat::Approval(id) if model.asked_about(id).is_some() => None,
-            NeedWhat::Approval(id) => Some(Place::Card(id.clone())),
-            NeedWhat::Verify(job, operation) => {
-                Some(Place::Operation(job.clone(), operation.clone()))
-            }
-            NeedWhat::Alert(_) => Some(Place::Root(Kind::Alerts)),
-        })
-        .collect();
-    let after = places
-        .iter()
-        .position(|place| *place == here)
-        .map(|at| at + 1);
+        .position(|need| place_of(&need.what) == here)
+        .map_or(0, |at| at + 1);
+    let (before, after) = needs.split_at(from.min(needs.len()));
     let next = after
-        .and_then(|at| places.get(at))
-        .or(places.first())
-        .cloned();
+        .iter()
+        .chain(before)
+        .find(|need| undecided(&need.what) && place_of(&need.what) != here)
+        .map(|need| place_of(&need.what));
     match next {
         Some(place) => {
             if let Place::Card(id) = &place {

@@ -282,6 +282,7 @@ fn needs(open: &[ApprovalRow], shot: &Snapshot) -> Vec<Need> {
         .filter(|op| op.to_verify)
         .map(|op| Need {
             since: op.intended_at,
+            job: Some(op.job.clone()),
             what: NeedWhat::Verify(op.job.clone(), op.operation.clone()),
         })
         .collect();
@@ -292,6 +293,7 @@ fn needs(open: &[ApprovalRow], shot: &Snapshot) -> Vec<Need> {
         .filter(|row| row.cleared_at.is_none())
         .map(|row| Need {
             since: row.raised_at,
+            job: row.job.clone(),
             what: NeedWhat::Alert(row.seq),
         })
         .collect();
@@ -303,6 +305,7 @@ fn needs(open: &[ApprovalRow], shot: &Snapshot) -> Vec<Need> {
     asked.sort_by_key(|row| (std::cmp::Reverse(held_up(row)), row.requested_at));
     needs.extend(asked.into_iter().map(|row| Need {
         since: row.requested_at,
+        job: Some(row.job.clone()),
         what: NeedWhat::Approval(row.approval.clone()),
     }));
     needs

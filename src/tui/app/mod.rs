@@ -15,6 +15,7 @@ pub mod place;
 pub mod run;
 pub mod snapshot;
 mod threads;
+pub mod tour;
 mod update;
 
 pub use asked::{Answer, Asked, Frozen, Note};
@@ -105,8 +106,12 @@ pub struct Model {
     pub interrupted_ms: Option<u64>,
     /// The closing report of this goal opened by itself once.
     pub closing_shown: BTreeSet<GoalId>,
-    /// Ring when something new needs a person.
+    /// Say outside of the screen when something new needs a person.
     pub notify: bool,
+    /// Notices are at least so far apart.
+    pub notify_every_ms: u64,
+    /// The guided tour, while it is on.
+    pub tour: Option<tour::Tour>,
     /// What needed a person when it last rang, or at the start.
     pub heard: Option<BTreeSet<String>>,
     /// When it last rang.
@@ -158,6 +163,8 @@ impl Model {
             interrupted_ms: None,
             closing_shown: BTreeSet::new(),
             notify: false,
+            notify_every_ms: 30_000,
+            tour: None,
             heard: None,
             rang_ms: None,
             open_when_read: false,

@@ -5,6 +5,7 @@ use crate::ledger::Act;
 use crate::model::{DecisionId, GoalId, JobId, TimeMs};
 use crate::tui::Leave;
 use crate::tui::keymap::Key;
+use crate::tui::notice::Notice;
 use crate::tui::theme::Theme;
 
 /// The two times that update is given.
@@ -40,6 +41,8 @@ pub enum Msg {
         /// Its id in the ledger.
         result: Result<DecisionId, String>,
     },
+    /// A notice could not be handed over, and why.
+    NoticeFailed(String),
     /// A frame with this very model was put on the screen.
     Drawn,
     /// Time passed; something shown may be due to change.
@@ -74,8 +77,8 @@ pub enum Effect {
     Mouse(bool),
     /// Draw everything again.
     Repaint,
-    /// Ring, with a line for terminals that show one.
-    Notify(String),
+    /// Say outside of the screen that something needs a person.
+    Notify(Notice),
     /// Another look.
     Theme(Box<Theme>),
     /// Give the terminal back and stop until continued.

@@ -9,6 +9,7 @@ use crate::ledger::Reader;
 use crate::model::{SafeText, TimeMs};
 use crate::tui::decisions::LedgerDecisions;
 use crate::tui::keymap::{Key, Keymap};
+use crate::tui::notice::{Courier, NotifyBy};
 use crate::tui::terminal::input::{self, Input};
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::signals::{Signal, Watch};
@@ -32,7 +33,7 @@ const CALM_FRAMES: f64 = 2.0;
 const ENGINE_LOOK: Duration = Duration::from_secs(1);
 
 /// What wakes the loop.
-pub(super) enum Wake {
+pub(crate) enum Wake {
     Msg(Msg),
     Input(Input),
     Signal(Signal),
@@ -58,6 +59,7 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
         calm,
         notify,
         keys,
+        tour,
         engine,
     } = options;
     let keymap = Keymap::new(read_only).with(&keys).map_err(TuiError::Keys)?;
@@ -75,11 +77,15 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
     let (ask, wants) = channel::<Want>();
     let _snapshots = spawn_reader(reader, ledger.clone(), wants, slot.clone(), send.clone())?;
     let copies = ledger.with_extension("copied.txt");
+    let courier = Courier::start(&notify, send.clone())?;
+    let ledger_text = SafeText::line(&ledger.display().to_string()).into_string();
     let decisions = Writer::start(LedgerDecisions::new(ledger), send)?;
     let engine_here = matches!(engine, EngineHere::InProcess(_));
     let mut model = Model::new(goal, read_only, engine_here);
     model.keymap = keymap;
-    model.notify = notify;
+    model.notify = notify.is_on();
+    model.notify_every_ms = notify.every_ms;
+    model.tour = tour.then(super::tour::Tour::default);
     let mut shell = Shell {
         model,
         theme,
@@ -95,6 +101,9 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
         slot,
         decisions,
         copies,
+        notify,
+        courier,
+        ledger: ledger_text,
         engine,
     };
     let leave = shell.run(&wakes);
@@ -135,6 +144,10 @@ struct Shell {
     decisions: Writer,
     /// Where a text goes that is too long for the terminal's clipboard.
     copies: PathBuf,
+    notify: NotifyBy,
+    courier: Option<Courier>,
+    /// The ledger's file, for notices.
+    ledger: String,
     engine: EngineHere,
 }
 
@@ -284,7 +297,12 @@ impl Shell {
                 self.screen.forget();
                 Ok(())
             }
-            Effect::Notify(text) => self.screen.raw(&copy::notice(&text)),
+            Effect::Notify(notice) => {
+                if let Some(courier) = &self.courier {
+                    courier.carry(notice.json(&self.ledger));
+                }
+                self.screen.raw(&notice.bytes(&self.notify))
+            }
             Effect::Theme(theme) => {
                 self.theme = theme.with_colour(self.colour);
                 self.screen.forget();

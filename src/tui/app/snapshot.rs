@@ -77,6 +77,8 @@ pub struct LogData {
 pub struct Need {
     /// Since when.
     pub since: TimeMs,
+    /// The job, if it concerns one.
+    pub job: Option<JobId>,
     /// What.
     pub what: NeedWhat,
 }

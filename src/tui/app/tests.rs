@@ -13,11 +13,12 @@ use crossterm::event::KeyCode;
 use proptest::prelude::*;
 
 const FCT: &str = "a1b2c3d4e5f60001";
+const FCT_JOB: &str = "fct_orders_daily";
 
 /// On the card of an open request, drawn and read.
 fn at_card() -> World {
     let mut world = World::filled();
-    world.keys(".");
+    world.keys("2\n");
     assert_eq!(world.model.place(), Place::Card(ApprovalId::from(FCT)));
     world.drawn_and(ARMING_MS);
     world
@@ -37,7 +38,7 @@ fn sent(effects: &[Effect]) -> Vec<&Act> {
 #[test]
 fn decision_keys_are_dead_until_the_request_was_drawn_for_long_enough() {
     let mut world = World::filled();
-    world.keys(".");
+    world.keys("2\n");
     world.wait(10_000);
     world.keys("A");
     assert!(world.model.overlays.is_empty(), "it was never drawn");
@@ -250,16 +251,66 @@ fn leaving_asks_only_when_the_engine_is_here_and_detaches_by_default() {
     assert!(interrupt(&mut world).is_empty(), "it never stops work");
 }
 
+/// Requirement 15: an effect of unknown outcome first, then requests by the jobs that they hold up.
 #[test]
-fn needs_are_walked_oldest_first_and_skip_what_was_decided_here() {
-    let mut world = at_card();
-    world.keys("Ay.");
-    let job = world.model.request().map(|request| request.job.clone());
-    assert_eq!(job, Some(JobId::from("finance_month_close")));
+fn needs_are_walked_by_the_cost_of_delay_and_skip_what_was_decided_here() {
+    let mut world = World::filled();
     world.keys(".");
     assert_eq!(world.model.kind(), Kind::Operation);
+    world.keys(".");
+    assert_eq!(world.model.place(), Place::Card(ApprovalId::from(FCT)));
+    // Younger, but another job depends on it.
+    world.request("stg_orders", "a1b2c3d4e5f60008", "y");
+    world.load();
+    // Past the younger request, round to the operation, and to what costs the most of the requests.
+    world.keys("...");
+    let job = |world: &World| world.model.request().map(|request| request.job.clone());
+    assert_eq!(job(&world), Some(JobId::from("stg_orders")));
+    world.drawn_and(ARMING_MS);
+    world.keys("Ay.");
+    assert_eq!(job(&world), Some(JobId::from(FCT_JOB)));
     world.keys("-");
+    assert_eq!(job(&world), Some(JobId::from("stg_orders")));
+}
+
+/// On a slow link people type ahead: Enter opens what the list shows once it is there, and nothing
+/// else that was pressed since.
+#[test]
+fn enter_typed_before_the_list_was_read_opens_it_later() {
+    let mut world = World::filled();
+    world.keys_without_loading("2l");
+    assert_eq!(world.model.kind(), Kind::Approvals);
+    world.load();
     assert_eq!(world.model.kind(), Kind::Card);
+    world.keys_without_loading("1lj");
+    world.load();
+    assert_eq!(world.model.kind(), Kind::Jobs);
+}
+
+/// The tour goes on only by what it asks for, and never decides.
+#[test]
+fn the_tour_watches_for_the_real_keys() {
+    let mut world = World::filled();
+    world.keys("T");
+    let step = |world: &World| world.model.tour.map(|tour| tour.step);
+    assert!(world.screen().contains("Tour 1 of"), "{}", world.screen());
+    world.keys("k");
+    assert_eq!(step(&world), Some(0));
+    world.keys("j");
+    assert_eq!(step(&world), Some(1));
+    world.keys("\n");
+    assert_eq!(step(&world), Some(2));
+    world.keys("\t2\n");
+    assert_eq!(step(&world), Some(5));
+    world.drawn_and(ARMING_MS);
+    world.keys("A");
+    assert_eq!(step(&world), Some(5));
+    world.keys("y");
+    assert_eq!(step(&world), Some(6));
+    world.keys(".");
+    assert_eq!(step(&world), Some(7));
+    world.keys("T");
+    assert_eq!(step(&world), None);
 }
 
 #[test]
@@ -516,6 +567,7 @@ fn something_new_that_needs_a_person_rings_once_when_asked_to() {
             reason: "the same".into(),
         });
     };
+    // Requirement 15.
     world.goal_event(Event::AlertRaised {
         rule: "outage".into(),
         evidence: "9 of 10 staging runs failed".into(),

@@ -2,15 +2,13 @@
 
 use super::msg::{Effect, Msg, Now};
 use super::overlay::Overlay;
-use super::snapshot::Snapshot;
-use super::{Answer, Model, act, go, overlay_keys};
+use super::snapshot::{Need, NeedWhat, Snapshot};
+use super::{Answer, Model, act, go, overlay_keys, tour};
 use crate::tui::Leave;
 use crate::tui::keymap::Key;
+use crate::tui::notice::{Item, Notice};
 use crate::tui::view;
-use std::collections::BTreeSet;
-
-/// Rings are at least so far apart.
-const RING_EVERY_MS: u64 = 30_000;
+use std::collections::BTreeMap;
 
 /// Changes the model by one message and says what is to be done outside.
 pub fn update(model: &mut Model, now: Now, msg: Msg) -> Vec<Effect> {
@@ -49,6 +47,10 @@ pub fn update(model: &mut Model, now: Now, msg: Msg) -> Vec<Effect> {
             on_submitted(model, local, result);
             Vec::new()
         }
+        Msg::NoticeFailed(why) => {
+            model.say(why, true);
+            Vec::new()
+        }
         Msg::Drawn => {
             on_drawn(model);
             Vec::new()
@@ -72,6 +74,7 @@ pub fn update(model: &mut Model, now: Now, msg: Msg) -> Vec<Effect> {
         go::open_row(model);
         settle(model);
     }
+    tour::watch(model);
     effects
 }
 
@@ -84,7 +87,10 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
     }
     model.open_when_read = false;
     match model.keymap.find(key, model.kind()) {
-        Some(entry) => act::dispatch(model, entry.action),
+        Some(entry) => {
+            tour::pressed(model, entry.action);
+            act::dispatch(model, entry.action)
+        }
         None => {
             if model.keymap.is_left_out(key, model.kind()) {
                 model.say("read-only: this interface changes nothing", true);
@@ -127,35 +133,47 @@ fn on_snapshot(model: &mut Model, shot: Box<Snapshot>) -> Vec<Effect> {
     effects
 }
 
-/// Rings for what needs a person and did not before: once an item, seldom enough to be heard.
+/// Says what needs a person and did not before: once an item, seldom enough to be heard.
 fn notify(model: &mut Model, shot: &Snapshot) -> Vec<Effect> {
-    let needs: BTreeSet<String> = shot
-        .needs
-        .iter()
-        .map(|need| format!("{:?}", need.what))
-        .collect();
+    let needs: BTreeMap<String, Item> = shot.needs.iter().map(item).collect();
     let Some(heard) = model.heard.as_mut() else {
         // What was there at the start is on the screen.
-        model.heard = Some(needs);
+        model.heard = Some(needs.into_keys().collect());
         return Vec::new();
     };
-    heard.retain(|need| needs.contains(need));
-    let new = needs.iter().filter(|need| !heard.contains(*need)).count();
+    heard.retain(|need| needs.contains_key(need));
     let soon = model
         .rang_ms
-        .is_some_and(|at| model.now.ms.saturating_sub(at) < RING_EVERY_MS);
-    if !model.notify || new == 0 || soon {
+        .is_some_and(|at| model.now.ms.saturating_sub(at) < model.notify_every_ms);
+    if !model.notify || soon {
         return Vec::new();
     }
-    *heard = needs;
+    let mut items = Vec::new();
+    for (need, item) in needs {
+        if heard.insert(need) {
+            items.push(item);
+        }
+    }
+    if items.is_empty() {
+        return Vec::new();
+    }
     model.rang_ms = Some(model.now.ms);
     let goal = shot.goal.as_ref().map_or("", |goal| goal.goal.as_str());
-    let things = if new == 1 {
-        "thing needs"
-    } else {
-        "things need"
+    vec![Effect::Notify(Notice {
+        goal: goal.to_owned(),
+        items,
+    })]
+}
+
+/// A need as it is told, under what tells it from others.
+fn item(need: &Need) -> (String, Item) {
+    let (what, id) = match &need.what {
+        NeedWhat::Approval(id) => ("approval", id.to_string()),
+        NeedWhat::Verify(_, id) => ("to_verify", id.to_string()),
+        NeedWhat::Alert(seq) => ("alert", seq.to_string()),
     };
-    vec![Effect::Notify(format!("{goal}: {new} more {things} you"))]
+    let job = need.job.clone();
+    (format!("{what} {id}"), Item { what, id, job })
 }
 
 fn learn_answers(model: &mut Model, shot: &Snapshot) {

@@ -91,6 +91,8 @@ pub enum Action {
     Copy,
     /// The closing report, as of now.
     Report,
+    /// The guided tour: begin it, or end it.
+    Tour,
     /// Mouse on or off; off leaves the terminal's own selection.
     Mouse,
     /// Draw everything again.

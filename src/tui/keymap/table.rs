@@ -374,6 +374,14 @@ pub const ACTIONS: &[Entry] = &[
         Scope::In(&[Kind::Goals, Kind::Goal]),
     ),
     row(
+        Action::Tour,
+        &[Key::char('T')],
+        "tour",
+        "",
+        "The guided tour: begin it, or end it.",
+        Scope::Everywhere,
+    ),
+    row(
         Action::Mouse,
         &[Key::char('m')],
         "mouse",

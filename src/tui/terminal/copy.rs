@@ -20,12 +20,6 @@ pub fn sequence(text: &str, in_tmux: bool) -> Option<Vec<u8>> {
     })
 }
 
-/// The bell, and OSC 9 for terminals that show a line on the desktop.
-pub fn notice(text: &str) -> Vec<u8> {
-    let safe = SafeText::line(text);
-    format!("\x1b]9;{safe}\x07\x07").into_bytes()
-}
-
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
@@ -58,6 +52,7 @@ mod tests {
         assert_eq!(base64(b""), "");
     }
 
+    /// Requirement 20.
     #[test]
     fn tmux_gets_doubled_escapes_and_long_texts_are_refused() {
         let wrapped = String::from_utf8(sequence("Man", true).unwrap()).unwrap();

@@ -20,19 +20,13 @@ const fn column(title: &'static str, min: u16, max: u16, priority: u8, right: bo
 }
 
 const COLUMNS: &[Column] = &[
-    column("job", 18, 30, 0, false),
+    column("job", 20, 30, 0, false),
     column("request", 13, 13, 1, false),
     column("age", 4, 4, 2, true),
-    column("ok", 5, 5, 4, true),
-    column("holds up", 8, 8, 5, true),
+    // Jobs that depend on it.
+    column("holds", 5, 5, 4, true),
     column("digest", 12, 12, 7, false),
-    column(
-        "risk, what it sets off, or what came of it",
-        20,
-        200,
-        3,
-        false,
-    ),
+    column("risk, effects, or what came of it", 32, 200, 3, false),
 ];
 
 /// Draws the table.
@@ -77,12 +71,14 @@ fn short(model: &Model, row: &ApprovalRow) -> Line {
     if job.is_some_and(|job| job.high_risk) {
         line.push("HIGH RISK · ", Role::Warn);
     }
-    let sets_off = text::count(row.consequences.len() as u64, "consequence", "consequences");
-    line.push(sets_off, Role::Text);
     if let Some(job) = job {
-        let runs = text::count(u64::from(job.tries), "staging run", "staging runs");
-        line.push(format!(" · attempt {}, {runs}", job.attempt), Role::Dim);
-        line.push(format!(" · {}", job.title), Role::Dim);
+        let tries = text::count(u64::from(job.tries), "try", "tries");
+        line.push(format!("{tries} · "), Role::Dim);
+    }
+    let effects = text::count(row.consequences.len() as u64, "effect", "effects");
+    line.push(effects, Role::Text);
+    if let Some(job) = job {
+        line.push(format!(" · {}", job.title), Role::Text);
     }
     line
 }
@@ -98,19 +94,14 @@ fn cells(model: &Model, row: &ApprovalRow) -> Vec<Line> {
         state = Line::of("▸ deciding", Role::Info);
     }
     let shot = &model.snapshot;
-    let passed = shot
-        .asking
-        .get(&row.job)
-        .map(|job| format!("{}/{}", job.clauses_passed, job.clauses_total));
     let held_up = match shot.dependents.get(&row.job) {
-        Some(count) if row.state == "open" => text::count(*count, "job", "jobs"),
+        Some(count) if row.state == "open" => count.to_string(),
         _ => String::new(),
     };
     vec![
         cell(row.job.as_str()),
         state,
         Line::dim(time::span(shot.now().since(row.requested_at))),
-        Line::text(passed.unwrap_or_default()),
         Line::text(held_up),
         Line::dim(row.digest.short()),
         short(model, row),

@@ -15,6 +15,7 @@ pub mod job;
 pub mod jobs;
 pub mod log;
 pub mod operation;
+pub mod tour;
 pub mod verify;
 pub mod waits;
 
@@ -64,6 +65,7 @@ pub fn draw(model: &Model, theme: &Theme, ascii: bool, buf: &mut Buffer) -> Opti
     if parts.details != Rect::ZERO {
         jobs::draw_details(model, &mut painter, parts.details);
     }
+    tour::draw(model, &mut painter, parts.body);
     let typed = footer::draw(model, &mut painter, parts.status, parts.footer);
     let on_top = dialog::draw(model, &mut painter);
     on_top.or(typed)

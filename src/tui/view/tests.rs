@@ -15,10 +15,10 @@ const SCREENS: &[(&str, &[&str])] = &[
     ("jobs", &["1j"]),
     ("jobs_details", &["1jjji"]),
     ("approvals", &["2"]),
-    ("card", &["."]),
-    ("card_confirm", &[".", "A"]),
-    ("card_high_risk", &[".]", "Afinance_m"]),
-    ("card_reject", &[".", "Xthe zone is wrong"]),
+    ("card", &["2\n"]),
+    ("card_confirm", &["2\n", "A"]),
+    ("card_high_risk", &["2\n]", "Afinance_m"]),
+    ("card_reject", &["2\n", "Xthe zone is wrong"]),
     ("to_verify", &["3"]),
     ("operation", &["3\n"]),
     ("operation_rule", &["3\nV"]),
@@ -82,7 +82,7 @@ fn in_ascii_every_cell_is_ascii() {
     });
     let world = at(&["1j"], (80, 24));
     insta::assert_snapshot!("jobs_ascii", text_of(&world.buffer(&theme, true)));
-    let world = at(&[".", "A"], (80, 24));
+    let world = at(&["2\n", "A"], (80, 24));
     insta::assert_snapshot!("card_confirm_ascii", text_of(&world.buffer(&theme, true)));
 }
 
@@ -231,6 +231,28 @@ fn idle_is_silent() {
     }
 }
 
+/// Requirement 17: what cannot be done now stays where it is, dimmed, and says why when pressed.
+#[test]
+fn an_action_that_cannot_be_done_stays_in_the_footer_and_says_why() {
+    let mut world = World::filled();
+    world.keys("2\n");
+    let footer = |world: &World| world.screen().lines().last().unwrap_or("").to_owned();
+    let before = footer(&world);
+    assert!(before.starts_with("A approve  X reject"), "{before}");
+    let theme = Theme::built_in("default").unwrap();
+    let dim = world.buffer(&theme, false)[(0, 23)].style();
+    world.keys("A");
+    assert!(
+        world.screen().contains("read it first"),
+        "{}",
+        world.screen()
+    );
+    world.drawn_and(ARMING_MS);
+    assert_eq!(footer(&world), before);
+    assert_ne!(world.buffer(&theme, false)[(0, 23)].style(), dim);
+}
+
+/// Requirement 17.
 #[test]
 fn the_footer_and_help_show_the_table_s_own_keys() {
     let mut world = World::filled();
@@ -250,7 +272,7 @@ fn a_readable_contract_gives_limits_approvers_and_strategies() {
     world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
     world.wait(1);
     insta::assert_snapshot!("budgets_with_contract", world.screen());
-    let mut world = at(&[".", "GG"], (80, 40));
+    let mut world = at(&["2\n", "GG"], (80, 40));
     world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
     world.keys_without_loading("ggg");
     let text = world.screen();

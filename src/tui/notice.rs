@@ -1,0 +1,299 @@
+//! Saying outside of the screen that something needs a person: opt-in, once an item, rate-limited.
+
+use super::app::msg::Msg;
+use super::app::run::Wake;
+use crate::model::{JobId, SafeText};
+use serde_json::json;
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Sender, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+/// Items that a notice names; the rest is counted.
+const MAX_ITEMS: usize = 50;
+/// Notices that wait for a slow program; more are dropped, since the screen has them all.
+const QUEUE: usize = 8;
+/// How long a program may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A notice that terminals show outside of themselves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Desktop {
+    /// None.
+    #[default]
+    None,
+    /// OSC 9, as iTerm2, WezTerm, Windows Terminal and others take it.
+    Osc9,
+    /// OSC 777, as urxvt, foot and others take it.
+    Osc777,
+}
+
+/// How to say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotifyBy {
+    /// The terminal's bell.
+    pub bell: bool,
+    /// The terminal's notice.
+    pub desktop: Desktop,
+    /// A program and its arguments; empty: none.
+    pub command: Vec<String>,
+    /// An address to post to.
+    pub webhook: Option<String>,
+    /// Least milliseconds between two.
+    pub every_ms: u64,
+}
+
+impl Default for NotifyBy {
+    fn default() -> Self {
+        Self {
+            bell: false,
+            desktop: Desktop::None,
+            command: Vec::new(),
+            webhook: None,
+            every_ms: 30_000,
+        }
+    }
+}
+
+impl NotifyBy {
+    /// Whether anything is to be said at all.
+    pub fn is_on(&self) -> bool {
+        self.bell
+            || self.desktop != Desktop::None
+            || !self.command.is_empty()
+            || self.webhook.is_some()
+    }
+}
+
+/// One thing that needs a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// `approval`, `to_verify`, `alert`.
+    pub what: &'static str,
+    /// Its id.
+    pub id: String,
+    /// The job, if it concerns one.
+    pub job: Option<JobId>,
+}
+
+/// What is said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// The goal.
+    pub goal: String,
+    /// What is new.
+    pub items: Vec<Item>,
+}
+
+impl Notice {
+    /// One line for people.
+    pub fn text(&self) -> String {
+        let things = if self.items.len() == 1 {
+            "thing needs"
+        } else {
+            "things need"
+        };
+        format!("{}: {} more {things} you", self.goal, self.items.len())
+    }
+
+    /// For programs.
+    pub fn json(&self, ledger: &str) -> String {
+        let items: Vec<_> = self
+            .items
+            .iter()
+            .take(MAX_ITEMS)
+            .map(|item| json!({ "what": item.what, "id": item.id, "job": item.job }))
+            .collect();
+        json!({
+            "schema": "dogwatch.notice/1",
+            "goal": self.goal,
+            "text": self.text(),
+            "count": self.items.len(),
+            "items": items,
+            "ledger": ledger,
+            "open": format!("dogwatch attach --ledger {ledger} --goal {}", self.goal),
+        })
+        .to_string()
+    }
+
+    /// For the terminal.
+    pub fn bytes(&self, by: &NotifyBy) -> Vec<u8> {
+        let text = SafeText::line(&self.text());
+        let mut out = match by.desktop {
+            Desktop::None => String::new(),
+            Desktop::Osc9 => format!("\x1b]9;{text}\x07"),
+            // Its fields are parted by semicolons.
+            Desktop::Osc777 => format!(
+                "\x1b]777;notify;dogwatch;{}\x07",
+                text.as_str().replace(';', ",")
+            ),
+        };
+        if by.bell {
+            out.push('\x07');
+        }
+        out.into_bytes()
+    }
+}
+
+/// Runs programs for notices, on a thread of its own; dropping it lets the thread end by itself.
+pub(super) struct Courier {
+    send: SyncSender<String>,
+}
+
+impl Courier {
+    pub(super) fn start(by: &NotifyBy, wakes: Sender<Wake>) -> std::io::Result<Option<Self>> {
+        let mut jobs: Vec<(Vec<String>, Option<String>)> = Vec::new();
+        if !by.command.is_empty() {
+            jobs.push((by.command.clone(), None));
+        }
+        if let Some(url) = &by.webhook {
+            let words = [
+                "curl",
+                "--silent",
+                "--show-error",
+                "--fail",
+                "--max-time",
+                "10",
+            ];
+            let words = words.into_iter().chain(["--config", "-"]);
+            jobs.push((words.map(str::to_owned).collect(), Some(url.clone())));
+        }
+        if jobs.is_empty() {
+            return Ok(None);
+        }
+        let (send, notices) = sync_channel::<String>(QUEUE);
+        std::thread::Builder::new()
+            .name("notices".to_owned())
+            .spawn(move || {
+                for body in notices {
+                    for (argv, url) in &jobs {
+                        let input = match url {
+                            Some(url) => curl_config(url, &body),
+                            None => body.clone(),
+                        };
+                        if let Err(why) = hand_over(argv, &input) {
+                            let why = SafeText::line(&why).into_string();
+                            drop(wakes.send(Wake::Msg(Msg::NoticeFailed(why))));
+                        }
+                    }
+                }
+            })?;
+        Ok(Some(Self { send }))
+    }
+
+    pub(super) fn carry(&self, body: String) {
+        drop(self.send.try_send(body));
+    }
+}
+
+/// What curl reads on its standard input: neither address nor body are in its arguments.
+fn curl_config(url: &str, body: &str) -> String {
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!(
+        "url = \"{}\"\nheader = \"content-type: application/json\"\ndata-raw = \"{}\"\n",
+        quoted(url),
+        quoted(body)
+    )
+}
+
+/// Runs a program without a shell, with a text on its standard input, for a limited time.
+fn hand_over(argv: &[String], input: &str) -> Result<(), String> {
+    let Some((program, words)) = argv.split_first() else {
+        return Ok(());
+    };
+    let mut child = Command::new(program)
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // Signals of the terminal are not for it.
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("notice: {program}: {error}"))?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // A program that does not read is its own matter; 50 items fit into the pipe.
+        drop(pipe.write_all(input.as_bytes()));
+    }
+    wait(&mut child).map_err(|why| format!("notice: {program} {why}"))
+}
+
+fn wait(child: &mut Child) -> Result<(), String> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(format!("ended with {status}")),
+            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(50)),
+            Ok(None) => {
+                drop(child.kill());
+                drop(child.wait());
+                return Err(format!("took longer than {} s", PATIENCE.as_secs()));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    fn notice() -> Notice {
+        Notice {
+            goal: "etl; \"x\"".to_owned(),
+            items: vec![Item {
+                what: "approval",
+                id: "a1".to_owned(),
+                job: Some("orders".into()),
+            }],
+        }
+    }
+
+    /// Requirement 15: the command gets the notice once, as JSON, and a failing one is said.
+    #[test]
+    fn a_command_gets_json_on_its_standard_input() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("got");
+        let by = NotifyBy {
+            command: ["tee", file.to_str().unwrap()].map(str::to_owned).to_vec(),
+            ..NotifyBy::default()
+        };
+        hand_over(&by.command, &notice().json("/x/ledger.db")).unwrap();
+        let got: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        assert_eq!(got["schema"], "dogwatch.notice/1");
+        assert_eq!(got["items"][0]["job"], "orders");
+        let (send, wakes) = channel();
+        let failing = NotifyBy {
+            command: vec!["false".to_owned()],
+            ..NotifyBy::default()
+        };
+        let courier = Courier::start(&failing, send).unwrap().unwrap();
+        courier.carry("{}".to_owned());
+        let said = wakes.recv_timeout(Duration::from_secs(10)).unwrap();
+        assert!(matches!(said, Wake::Msg(Msg::NoticeFailed(why)) if why.contains("false")));
+    }
+
+    #[test]
+    fn what_curl_reads_cannot_be_broken_out_of() {
+        let text = curl_config("https://x/y", "a\"\\b");
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.contains("data-raw = \"a\\\"\\\\b\""));
+    }
+
+    #[test]
+    fn the_terminal_gets_what_was_asked_for_and_nothing_else() {
+        let by = |bell, desktop| NotifyBy {
+            bell,
+            desktop,
+            ..NotifyBy::default()
+        };
+        let bytes = |bell, desktop| notice().bytes(&by(bell, desktop));
+        assert_eq!(bytes(true, Desktop::None), b"\x07");
+        assert!(bytes(false, Desktop::Osc9).starts_with(b"\x1b]9;"));
+        let sent = String::from_utf8(bytes(false, Desktop::Osc777)).unwrap();
+        assert_eq!(sent.matches(';').count(), 3, "{sent:?}");
+    }
+}
