@@ -304,7 +304,8 @@ impl Reading<'_> {
                 let text = item.as_str().unwrap_or("-");
                 let plain = text.chars().all(|c| c.is_ascii_graphic());
                 let known = text.starts_with("https://") || text.starts_with("http://");
-                if !text.is_empty() && !(plain && known) {
+                let keep_as_is = text.is_empty() || (plain && known);
+                if !keep_as_is {
                     return Err(wrong("is a http or https address".to_owned()));
                 }
                 config.notify.webhook = (!text.is_empty()).then(|| text.to_owned());

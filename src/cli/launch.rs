@@ -195,7 +195,7 @@ fn clock(ledger: &Ledger, on_practice: bool, speed: Speed) -> Result<Clock, CliE
     }
     let start = ledger
         .read()
-        .last_event_at()?
+        .last_engine_time()?
         .unwrap_or(practice::START)
         .max(practice::START);
     Ok(match speed {

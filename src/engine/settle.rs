@@ -9,8 +9,9 @@ use super::run::{Engine, EngineError, Errand};
 use super::surroundings::ClauseView;
 use crate::check::Evidence;
 use crate::ledger::event::Event;
+use crate::ledger::facts::JobFacts;
 use crate::model::{
-    Digest, FailureClass, JobId, JobState, OperationId, OperationState, WaitKind, Wake,
+    Action, Digest, FailureClass, JobId, JobState, OperationId, OperationState, WaitKind, Wake,
 };
 use crate::worker::{PrepareFailure, PrepareReply};
 use crate::world::ports::{Effect, Lookup, PortError, RunState, Upstream};
@@ -36,7 +37,8 @@ impl Engine {
                 self.effected(id, &operation, &effect)?
             }
             (Errand::LookUp(operation), Reply::LookUp(lookup)) => {
-                self.looked_up(id, &operation, &lookup)?
+                self.looked_up(id, &operation, &lookup)?;
+                self.settled_once(id);
             }
             (Errand::Watch(operation), Reply::RunState(result)) => {
                 if self.watched(id, &operation, result)? == Next::AtTimer {
@@ -119,6 +121,18 @@ impl Engine {
         self.emit(id, shorten(event))
     }
 
+    /// Nothing is sent again for a job that a person took or paused, while the engine drains, or under a
+    /// yes that has expired.
+    fn may_send_again(&self, facts: &JobFacts, action: Action) -> bool {
+        let expired = facts
+            .approval
+            .as_ref()
+            .and_then(|own| own.expires_at)
+            .is_some_and(|at| at <= self.now);
+        let held = facts.state.has_ended() || facts.paused || self.is_draining();
+        !held && (action == Action::Stage || !expired)
+    }
+
     fn looked_up(
         &mut self,
         id: &JobId,
@@ -138,7 +152,11 @@ impl Engine {
             return Ok(());
         }
         let info = self.context.world.target.info();
-        let mut proof = self.proofs.valid(&info, own.action, self.now);
+        let mut proof = if self.may_send_again(&facts, own.action) {
+            self.proofs.valid(&info, own.action, self.now)
+        } else {
+            None
+        };
         let absent = *lookup == Lookup::Absent && proof.is_none();
         if self.rig.fires(Sabotage::ResendWithoutProof, absent) {
             proof = Some("none".to_owned());

@@ -38,6 +38,41 @@ pub fn submit(
     Ok(id)
 }
 
+/// Longest text of a person that is kept, in characters.
+const MAX_WORDS: usize = 4_000;
+
+/// The act with its texts cut to a length that every entry can hold.
+fn cut(act: Act) -> Act {
+    let short = |text: String| text.chars().take(MAX_WORDS).collect::<String>();
+    match act {
+        Act::Reject {
+            approval,
+            digest,
+            reason,
+        } => Act::Reject {
+            approval,
+            digest,
+            reason: short(reason),
+        },
+        Act::HandOver { reason } => Act::HandOver {
+            reason: short(reason),
+        },
+        Act::Comment { text } => Act::Comment { text: short(text) },
+        Act::Rule {
+            operation,
+            happened,
+            reference,
+            reason,
+        } => Act::Rule {
+            operation,
+            happened,
+            reference: short(reference),
+            reason: short(reason),
+        },
+        Act::Approve { .. } | Act::Pause | Act::Resume | Act::Retry | Act::LookAgain { .. } => act,
+    }
+}
+
 /// A decision as an entry; `salt` keeps two of the same content apart.
 pub fn entry(
     goal: &GoalId,
@@ -48,6 +83,7 @@ pub fn entry(
     at: TimeMs,
     salt: TimeMs,
 ) -> Entry {
+    let act = cut(act);
     let content = serde_json::to_string(&act).unwrap_or_default();
     let process = std::process::id().to_string();
     let id = digest_parts([
@@ -128,7 +164,7 @@ mod tests {
         let pending = Reader::open(&path)
             .unwrap()
             .view()
-            .pending_decisions()
+            .pending_decisions(&GoalId::from("g"))
             .unwrap();
         let ids: Vec<DecisionId> = pending.iter().map(|row| row.decision.clone()).collect();
         assert_eq!(ids, [first, second]);

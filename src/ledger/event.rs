@@ -539,6 +539,15 @@ impl Event {
         serde_json::from_str(&format!("{{\"kind\":{kind},\"body\":{body}}}"))
     }
 
+    /// Whether it changes its job's facts. Decisions are other processes' words; they change a job only
+    /// through what the engine makes of them.
+    pub fn changes_job(&self) -> bool {
+        !matches!(
+            self,
+            Self::DecisionSubmitted { .. } | Self::DecisionAnswered { .. }
+        )
+    }
+
     /// Whether this is an act of the job itself, which ends its wait.
     pub fn ends_wait(&self) -> bool {
         !matches!(

@@ -727,10 +727,36 @@ impl<'a> View<'a> {
     /// Facts of all jobs of a goal, in the source's order.
     pub fn all_facts(&self, goal: &GoalId) -> Answer<Vec<JobFacts>> {
         self.all(
-            "SELECT facts FROM jobs WHERE goal = ?1 ORDER BY position",
+            "SELECT facts, facts_digest FROM jobs WHERE goal = ?1 ORDER BY position",
             params![goal.as_str()],
             facts_of_row,
         )
+    }
+
+    /// Facts of all jobs for an engine's start. A job whose row is damaged is replayed from its entries
+    /// and named: it may be shown, never worked on.
+    pub fn facts_at_start(&self, goal: &GoalId) -> Answer<(Vec<JobFacts>, Vec<super::Damage>)> {
+        let ids = self.job_ids(goal, &JobQuery::default())?;
+        let mut all = Vec::with_capacity(ids.len());
+        let mut damage = Vec::new();
+        for id in ids {
+            match self.facts(goal, &id) {
+                Ok(Some(facts)) => all.push(facts),
+                Ok(None) => {}
+                Err(error) => {
+                    damage.push(super::Damage {
+                        goal: goal.0.clone(),
+                        job: id.0.clone(),
+                        what: error.to_string(),
+                    });
+                    all.extend(
+                        super::verify::replay_job(self.conn, goal, &id)
+                            .map_err(|error| self.err(error))?,
+                    );
+                }
+            }
+        }
+        Ok((all, damage))
     }
 
     /// Attempts of a job, oldest first.
@@ -921,10 +947,12 @@ impl<'a> View<'a> {
     }
 
     /// Decisions that the engine has not answered, in the order they were submitted.
-    pub fn pending_decisions(&self) -> Answer<Vec<DecisionRow>> {
+    pub fn pending_decisions(&self, goal: &GoalId) -> Answer<Vec<DecisionRow>> {
         self.all(
-            &format!("{DECISION_COLUMNS} WHERE state = 'pending' ORDER BY seq LIMIT 1000"),
-            [],
+            &format!(
+                "{DECISION_COLUMNS} WHERE state = 'pending' AND goal = ?1 ORDER BY seq LIMIT 1000"
+            ),
+            params![goal.as_str()],
             decision_row,
         )
     }

@@ -49,7 +49,7 @@ CREATE TABLE jobs (
   clauses_passed INTEGER NOT NULL, clauses_total INTEGER NOT NULL, paused INTEGER NOT NULL,
   to_verify INTEGER NOT NULL, high_risk INTEGER NOT NULL, wait_kind TEXT, wait_reason TEXT, wait_since_ms INTEGER,
   next_check_ms INTEGER, overdue_ms INTEGER, queries INTEGER NOT NULL, last_progress_ms INTEGER NOT NULL,
-  facts TEXT NOT NULL, PRIMARY KEY (goal, job)
+  facts TEXT NOT NULL, facts_digest TEXT NOT NULL, PRIMARY KEY (goal, job)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX jobs_by_position ON jobs (goal, position);
 CREATE INDEX jobs_by_state ON jobs (goal, state);

@@ -53,6 +53,9 @@ struct KnownContract {
     zone: TimeZone,
 }
 
+/// How many jobs depend on each job of a goal, and how many jobs the goal had when it was counted.
+type Dependents = (GoalId, u64, Arc<BTreeMap<JobId, u64>>);
+
 /// Keeps what does not change between snapshots.
 #[derive(Debug, Default)]
 pub struct Loader {
@@ -60,7 +63,7 @@ pub struct Loader {
     ids: Option<(i64, GoalId, JobQuery, Arc<Vec<JobId>>)>,
     base: Option<(i64, Option<GoalId>, Snapshot)>,
     /// They do not change while the number of jobs does not.
-    dependents: Option<(GoalId, u64, Arc<BTreeMap<JobId, u64>>)>,
+    dependents: Option<Dependents>,
 }
 
 impl Loader {
