@@ -65,7 +65,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     for done in 0..arguments.seeds {
         let seed = arguments.from + done;
         let options = Options {
-            verify: arguments.verify || seed % VERIFY_EVERY == 0,
+            verify: arguments.verify || seed.is_multiple_of(VERIFY_EVERY),
             ..Options::default()
         };
         let scenario = Scenario::of_seed(seed, shape);

@@ -264,7 +264,7 @@ impl<'a> Run<'a> {
                     self.clock.stop_at_ms(i64::MAX);
                     self.clock.pass_ms((at - self.clock.passed_ms()).max(1));
                     // Now and then somebody stops a resting engine as one should.
-                    if self.turns % 3 == 0 {
+                    if self.turns.is_multiple_of(3) {
                         self.stop()?;
                         if !self.begin(None)? {
                             return Ok(false);
