@@ -194,7 +194,7 @@ fn declared(info: &AdapterInfo, action: Action) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Seq;
+    use crate::model::{FailureClass, OperationState, Seq, digest_bytes};
 
     fn info(version: &str) -> AdapterInfo {
         AdapterInfo {
@@ -253,5 +253,44 @@ mod tests {
         assert_eq!(back_off_ms(30_000, 0), 30_000);
         assert_eq!(back_off_ms(30_000, 3), 240_000);
         assert_eq!(back_off_ms(30_000, 4_000_000_000), 3_600_000);
+    }
+
+    fn operation(sends: u32) -> OperationFacts {
+        OperationFacts {
+            id: OperationId::from("0123456789abcdef"),
+            action: Action::CutOver,
+            config: digest_bytes(b"config"),
+            ordinal: 1,
+            upstream: serde_json::Value::Array(Vec::new()),
+            approval: None,
+            state: OperationState::Intended,
+            reference: String::new(),
+            why: String::new(),
+            intended_at: TimeMs(0),
+            sends,
+            look_ups: 0,
+            next_look: None,
+            to_verify: false,
+        }
+    }
+
+    fn refused() -> Effect {
+        Effect::Refused {
+            why: "too many requests".to_owned(),
+            class: FailureClass::Environment,
+            retry_after_ms: Some(60_000),
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_the_first_send_is_the_outcome_and_of_a_resend_it_is_not() {
+        let first = event_of_effect(&operation(1), &refused(), 0, TimeMs(0));
+        assert!(matches!(first, Event::OpRefused { .. }), "{first:?}");
+        let again = event_of_effect(&operation(2), &refused(), 0, TimeMs(0));
+        let Event::OpUnknown { next_look, why, .. } = again else {
+            panic!("{again:?}");
+        };
+        assert_eq!(next_look, TimeMs(60_000));
+        assert!(why.contains("an earlier send may have worked"), "{why}");
     }
 }

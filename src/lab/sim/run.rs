@@ -5,13 +5,13 @@ use super::goal;
 use super::oracle::{Oracle, Violation};
 use super::people::People;
 use super::scenario::{Crash, Scenario};
+use super::trace::line_of;
 use super::world::{SimWorker, SimWorld};
 use crate::contract::Goal;
 use crate::engine::adopt::{Adoption, adopt, list_jobs};
 use crate::engine::call::Context;
 use crate::engine::rig::{Rig, Sabotage};
 use crate::engine::run::{Engine, EngineError, Finish, Parts, Settings, Stop};
-use crate::ledger::read::EventRow;
 use crate::ledger::{Ledger, verify};
 use crate::model::time::Steering;
 use crate::model::{Account, Seq, TimeMs, digest_bytes, time::Clock};
@@ -489,24 +489,4 @@ enum Turn {
     Broken,
     Worked,
     Rests,
-}
-
-/// An entry in one line, without what differs from process to process.
-fn line_of(row: &EventRow) -> String {
-    let body = match &row.event {
-        Some(crate::ledger::Event::EngineStarted { .. }) => String::new(),
-        Some(event) => serde_json::to_value(event)
-            .ok()
-            .and_then(|value| value.get("body").map(ToString::to_string))
-            .unwrap_or_default(),
-        None => "?".to_owned(),
-    };
-    format!(
-        "{:>6} {} {:<9} {:<9} {} {body}",
-        row.seq.0,
-        row.at,
-        row.job.as_ref().map_or("", |job| job.as_str()),
-        row.actor,
-        row.kind,
-    )
 }

@@ -177,10 +177,12 @@ impl Oracle {
                     .filter(|own| own.kind == *wait && own.reason == *reason);
                 let put_off =
                     *wait == WaitKind::World && same.is_some_and(|own| *overdue > own.overdue);
+                let since = same.map_or(at, |own| own.since);
                 let goes_on = same.is_some() || *wait == WaitKind::ToVerify;
                 job.wait = Some(WaitLog {
                     kind: *wait,
                     reason: reason.clone(),
+                    since,
                     next_check: *next_check,
                     overdue: *overdue,
                 });
@@ -245,7 +247,9 @@ impl Oracle {
                 found.push(("no wait without a live wake", seen));
             } else if !person && !upstream {
                 found.push(("every job ends or waits for a person", seen));
-            } else if late(wait.overdue, 2 * self.terms.heartbeat_ms) && !self.stall_alert {
+            } else if late(wait.overdue.max(wait.since), 2 * self.terms.heartbeat_ms)
+                && !self.stall_alert
+            {
                 found.push(("a wait that is overdue is shown", seen));
             }
         }

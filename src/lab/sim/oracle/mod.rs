@@ -107,6 +107,8 @@ struct Causes {
 struct WaitLog {
     kind: WaitKind,
     reason: String,
+    /// When it began; looks that find the same do not begin it anew.
+    since: TimeMs,
     next_check: TimeMs,
     overdue: TimeMs,
 }
