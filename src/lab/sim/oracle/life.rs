@@ -238,7 +238,8 @@ impl Oracle {
                 wait.kind,
                 WaitKind::Person | WaitKind::Paused | WaitKind::ToVerify
             );
-            let upstream = wait.kind == WaitKind::Upstream && self.ground(job).is_err();
+            let upstream =
+                wait.kind == WaitKind::Upstream && (self.ground(job).is_err() || self.follows(job));
             let by_clock = matches!(
                 wait.kind,
                 WaitKind::World | WaitKind::Quota | WaitKind::ToVerify

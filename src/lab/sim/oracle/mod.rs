@@ -269,6 +269,14 @@ impl Oracle {
         }
     }
 
+    /// Whether a job upstream still has to go into production, or to be rejected, before this one may.
+    fn follows(&self, job: &JobLog) -> bool {
+        job.upstream
+            .iter()
+            .filter_map(|id| self.jobs.get(id))
+            .any(|up| matches!(up.state, JobState::Reconciled | JobState::AwaitingApproval))
+    }
+
     /// What a job is built upon as the log stands; the upstream job that may still change otherwise.
     fn ground(&self, job: &JobLog) -> Result<Vec<(JobId, Digest)>, JobId> {
         let mut list = Vec::new();
