@@ -54,8 +54,6 @@ fn main() {
             .and_then(|count| count.parse::<u32>().ok())
             .is_some_and(|count| count >= 6)
     });
-    // Frozen, so that the picture is of one moment.
-    term.keys("z");
     take(&term, "jobs");
     term.keys("2");
     term.sees("Approvals");
@@ -63,7 +61,7 @@ fn main() {
     term.keys("\r");
     term.sees("Evidence");
     take(&term, "card");
-    term.keys("qzq");
+    term.keys("qq");
     term.sees("stop after the current steps");
     term.keys("w");
     term.exits(Duration::from_secs(30));
@@ -151,9 +149,15 @@ fn run(out: &mut String, look: &Look, text: &str, row: u16, col: u16, cells: u16
         let high = CELL.1;
         writeln!(out, "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{high}\" fill=\"{back}\"/>").unwrap();
     }
-    if text.trim().is_empty() {
+    // Blanks at either end are cells without ink; their place is all that counts.
+    let inked = text.trim();
+    if inked.is_empty() {
         return;
     }
+    let before = text.len() - text.trim_start().len();
+    let after = text.len() - text.trim_end().len();
+    let x = x + before as f64 * CELL.0;
+    let wide = wide - (before + after) as f64 * CELL.0;
     let bold = if look.bold {
         " font-weight=\"bold\""
     } else {
@@ -165,7 +169,7 @@ fn run(out: &mut String, look: &Look, text: &str, row: u16, col: u16, cells: u16
         out,
         "<text x=\"{x:.1}\" y=\"{base:.1}\" textLength=\"{wide:.1}\" lengthAdjust=\"spacingAndGlyphs\" fill=\"{}\"{bold}{dim}>{}</text>",
         look.fore,
-        escape(text)
+        escape(inked)
     )
     .unwrap();
 }

@@ -134,16 +134,21 @@ fn an_operator_looks_decides_leaves_and_finds_everything_again() {
     term.until("a request", |screen| screen.contents().contains("approval"));
     term.keys("2");
     term.sees("Approvals");
-    term.until("a row that is open", |screen| {
-        screen.contents().contains("open")
-    });
+    term.sees("◆ open");
     term.keys("\r");
     term.sees("A approve   X reject");
     let job = requested(&term.text());
+    // Another operator, who sees it as soon as it is so.
+    let second = demo.attach(&[]);
+    second.sees("0/120 cut over");
     term.keys("A");
     term.sees("Sure?");
     term.keys("y");
     term.sees("confirmed");
+    let confirmed = Instant::now();
+    second.sees("1/120 cut over");
+    assert!(confirmed.elapsed() < Duration::from_secs(1));
+    drop(second);
     assert!(term.text().contains(&format!("Request {job}")));
 
     // From a nested view q goes up; at the top it asks.
@@ -270,6 +275,126 @@ fn copying_goes_through_the_terminal_and_says_so() {
     term.sees("sent to the terminal");
     let raw = term.seen.lock().unwrap().raw.clone();
     assert!(String::from_utf8_lossy(&raw).contains("\x1b]52;c;"));
+}
+
+/// Requirement 15: what needs a person is told by the engine that went on without a terminal.
+#[test]
+fn a_headless_engine_tells_a_command_what_needs_a_person() {
+    let demo = Demo::new();
+    let told = demo.dir.path().join("told");
+    let config = demo.dir.path().join("config.toml");
+    let text = format!("[notify]\ncommand = [\"tee\", \"-a\", {told:?}]\nevery_s = 1\n");
+    std::fs::write(&config, text).unwrap();
+    let words = [
+        "demo",
+        "--speed",
+        SPEED,
+        "--dir",
+        demo.dir.path().to_str().unwrap(),
+    ];
+    let words = words
+        .into_iter()
+        .chain(["--config", config.to_str().unwrap()]);
+    let mut term = Term::start(Demo::program(), words);
+    term.sees("Jobs 120");
+    let own = Pid::from_raw(term.child.process_id().unwrap() as i32);
+    term.keys("qd");
+    term.exits(Duration::from_secs(20));
+    let headless = demo.engine_beside(own);
+    drop(std::fs::remove_file(&told));
+    let end = Instant::now() + Duration::from_secs(30);
+    let got = || std::fs::read_to_string(&told).unwrap_or_default();
+    while !got().contains("\"what\":\"approval\"") {
+        assert!(Instant::now() < end, "nothing told: {}", demo.status());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    kill(headless, Signal::SIGTERM).unwrap();
+    demo.stops();
+    let text = got();
+    let values = serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>();
+    let mut ids: Vec<String> = Vec::new();
+    for value in values {
+        for item in value.unwrap()["items"].as_array().unwrap() {
+            ids.push(item["id"].as_str().unwrap().to_owned());
+        }
+    }
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "each item once");
+}
+
+/// A tmux of its own; closed and forgotten with the test.
+struct Tmux {
+    dir: tempfile::TempDir,
+}
+
+impl Tmux {
+    fn run(&self, words: &[&str]) -> String {
+        let out = Command::new("tmux")
+            .env("TMUX_TMPDIR", self.dir.path())
+            .env("LC_ALL", "C.UTF-8")
+            .env_remove("TMUX")
+            .args(["-L", "test", "-f", "/dev/null"])
+            .args(words)
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    }
+
+    fn sees(&self, text: &str) {
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            let screen = self.run(&["capture-pane", "-p"]);
+            if screen.contains(text) {
+                return;
+            }
+            assert!(Instant::now() < end, "never seen: {text}\n{screen}");
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.run(&["kill-server"]);
+    }
+}
+
+/// Requirements 2 and 16, in tmux itself: the pane is closed while work runs; nothing is lost.
+#[test]
+fn closing_a_tmux_pane_detaches_the_work() {
+    if Command::new("tmux").arg("-V").output().is_err() {
+        return;
+    }
+    let demo = Demo::new();
+    let tmux = Tmux {
+        dir: tempfile::tempdir().unwrap(),
+    };
+    let binary = Demo::program().to_str().unwrap();
+    let dir = demo.dir.path().to_str().unwrap();
+    let ledger = demo.ledger();
+    let ledger = ledger.to_str().unwrap();
+    let size = ["new-session", "-d", "-x", "80", "-y", "24"];
+    let start = [&size[..], &[binary, "demo", "--dir", dir, "--speed", SPEED]].concat();
+    tmux.run(&start);
+    tmux.sees("Jobs 120");
+    let own = demo.pid().unwrap();
+    tmux.run(&["kill-pane"]);
+    let headless = demo.engine_beside(own);
+    demo.grows_beyond(demo.last_entry());
+    tmux.run(&[&size[..], &[binary, "attach", "--ledger", ledger]].concat());
+    tmux.sees("Jobs 120");
+    tmux.run(&["send-keys", "2"]);
+    tmux.sees("◆ open");
+    tmux.run(&["send-keys", "Enter"]);
+    tmux.sees("A approve   X reject");
+    tmux.run(&["send-keys", "A"]);
+    tmux.sees("Sure?");
+    tmux.run(&["send-keys", "y"]);
+    tmux.sees("confirmed");
+    kill(headless, Signal::SIGTERM).unwrap();
+    demo.stops();
 }
 
 fn requested(text: &str) -> String {

@@ -108,7 +108,9 @@ fn measure(binary: &Path, jobs: u64, idle: Duration) -> Figures {
     std::thread::sleep(Duration::from_millis(1_500));
 
     let mut keys: Vec<Key> = (0..KEYS).map(|_| press(&mut term, "j")).collect();
-    let mut pages: Vec<Key> = (0..10).map(|_| press(&mut term, "\x1b[6~")).collect();
+    let mut pages: Vec<Key> = (0..10)
+        .map(|at| press(&mut term, if at % 2 == 0 { "\x1b[6~" } else { "\x1b[5~" }))
+        .collect();
     press(&mut term, "g");
     std::thread::sleep(Duration::from_secs(1));
 

@@ -57,7 +57,10 @@ pub struct Screen {
 
 impl Screen {
     /// The configuration with what the command line says over it.
-    fn config(&self) -> Result<Config, CliError> {
+    ///
+    /// # Errors
+    /// When the file is wrong.
+    pub fn config(&self) -> Result<Config, CliError> {
         let mut config = config::load(self.config.as_deref())?;
         if let Some(theme) = &self.theme {
             config.theme.clone_from(theme);
@@ -131,7 +134,10 @@ pub struct Args {
 /// When there is no ledger or no terminal.
 pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     let path = ledger_path(common)?;
-    let config = args.screen.config()?;
+    let mut config = args.screen.config()?;
+    // Whoever runs the engine tells programs; told by every onlooker, an item would be told many times.
+    config.notify.command.clear();
+    config.notify.webhook = None;
     let reader = Reader::open(&path)?;
     let goal = match &args.goal {
         Some(name) => Some(super::place::goal(&reader, Some(name))?.goal),
@@ -203,7 +209,7 @@ pub fn with_engine(what: &Launch<'_>, screen: &Screen) -> Result<ExitCode, CliEr
         return Err(error.into());
     }
     if goes_on {
-        let log = go_on_headless(what)?;
+        let log = go_on_headless(what, screen)?;
         if leave == Leave::Detach {
             super::output::print_text(&format!(
                 "work goes on without a terminal, log {}\nsee it again: dogwatch attach --ledger {}",
@@ -238,7 +244,7 @@ fn start_thread(
 }
 
 /// Starts the same engine in a session of its own; its output goes to a file beside the ledger.
-fn go_on_headless(what: &Launch<'_>) -> Result<PathBuf, CliError> {
+fn go_on_headless(what: &Launch<'_>, screen: &Screen) -> Result<PathBuf, CliError> {
     let mut name = what.ledger.as_os_str().to_owned();
     name.push(".log");
     let log = PathBuf::from(name);
@@ -266,6 +272,14 @@ fn go_on_headless(what: &Launch<'_>) -> Result<PathBuf, CliError> {
             .map_err(failed)?
             .into_os_string(),
     );
+    if let Some(config) = &screen.config {
+        words.push("--config".into());
+        words.push(
+            std::path::absolute(config)
+                .map_err(failed)?
+                .into_os_string(),
+        );
+    }
     if what.practice_owner {
         words.push("--practice-owner".into());
     }

@@ -304,8 +304,7 @@ impl Reading<'_> {
                 let text = item.as_str().unwrap_or("-");
                 let plain = text.chars().all(|c| c.is_ascii_graphic());
                 let known = text.starts_with("https://") || text.starts_with("http://");
-                let keep_as_is = text.is_empty() || (plain && known);
-                if !keep_as_is {
+                if !(text.is_empty() || plain && known) {
                     return Err(wrong("is a http or https address".to_owned()));
                 }
                 config.notify.webhook = (!text.is_empty()).then(|| text.to_owned());

@@ -12,6 +12,7 @@ use crate::engine::report::{Report, report};
 use crate::engine::run::{Finish, Settings, Stop};
 use crate::ledger::Reader;
 use crate::model::{Account, SafeText};
+use crate::tui::notice::Watch;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -83,8 +84,12 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
         practice_owner: args.practice_owner,
     };
     if args.headless {
+        // Told also while no interface is open; wrong settings before any work begins.
+        let notify = args.screen.config()?.notify;
         let mut launched = launch(&what)?;
+        let watch = Watch::start(&notify, &path, &id)?;
         let finish = run_headless(&mut launched)?;
+        drop(watch);
         let report = report(launched.engine.ledger().read(), &id)?;
         print_report(common, &report, finish)?;
         return Ok(exit_code(finish));

@@ -1,13 +1,20 @@
 //! Saying outside of the screen that something needs a person: opt-in, once an item, rate-limited.
 
+use super::TuiError;
+use super::app::load::{Loader, Want};
 use super::app::msg::Msg;
 use super::app::run::Wake;
-use crate::model::{JobId, SafeText};
+use super::app::snapshot::{Need, NeedWhat, Snapshot};
+use crate::ledger::Reader as LedgerReader;
+use crate::model::{GoalId, JobId, SafeText};
 use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Sender, SyncSender, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Items that a notice names; the rest is counted.
@@ -16,6 +23,9 @@ const MAX_ITEMS: usize = 50;
 const QUEUE: usize = 8;
 /// How long a program may take.
 const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How often a ledger without an interface is looked at.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// A notice that terminals show outside of themselves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -75,6 +85,121 @@ pub struct Item {
     pub id: String,
     /// The job, if it concerns one.
     pub job: Option<JobId>,
+}
+
+/// What was told already.
+#[derive(Debug, Clone, Default)]
+pub struct Heard {
+    known: Option<BTreeSet<String>>,
+    told_ms: Option<u64>,
+}
+
+impl Heard {
+    /// What needs a person and was not told: each item once, and seldom enough to be heard. What is there
+    /// at the first look is on the screen. `None` for `every_ms`: nothing is to be told.
+    pub fn news(&mut self, shot: &Snapshot, now_ms: u64, every_ms: Option<u64>) -> Option<Notice> {
+        let needs: BTreeMap<String, Item> = shot.needs.iter().map(item).collect();
+        let Some(known) = self.known.as_mut() else {
+            self.known = Some(needs.into_keys().collect());
+            return None;
+        };
+        known.retain(|need| needs.contains_key(need));
+        let every_ms = every_ms?;
+        if self
+            .told_ms
+            .is_some_and(|at| now_ms.saturating_sub(at) < every_ms)
+        {
+            return None;
+        }
+        let mut items = Vec::new();
+        for (need, item) in needs {
+            if known.insert(need) {
+                items.push(item);
+            }
+        }
+        if items.is_empty() {
+            return None;
+        }
+        self.told_ms = Some(now_ms);
+        let goal = shot.goal.as_ref().map_or("", |goal| goal.goal.as_str());
+        Some(Notice {
+            goal: goal.to_owned(),
+            items,
+        })
+    }
+}
+
+/// A need as it is told, under what tells it from others.
+fn item(need: &Need) -> (String, Item) {
+    let (what, id) = match &need.what {
+        NeedWhat::Approval(id) => ("approval", id.to_string()),
+        NeedWhat::Verify(_, id) => ("to_verify", id.to_string()),
+        NeedWhat::Alert(seq) => ("alert", seq.to_string()),
+    };
+    let job = need.job.clone();
+    (format!("{what} {id}"), Item { what, id, job })
+}
+
+/// Tells programs what needs a person while no interface is open; dropping it ends that.
+#[derive(Debug)]
+pub struct Watch {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Watches a goal of a ledger. Bell and terminal notices have no terminal here; without a command or
+    /// a webhook nothing is started.
+    ///
+    /// # Errors
+    /// When the ledger cannot be opened or no thread started.
+    pub fn start(by: &NotifyBy, ledger: &Path, goal: &GoalId) -> Result<Option<Self>, TuiError> {
+        let (wakes, failures) = channel();
+        let Some(courier) = Courier::start(by, wakes)? else {
+            return Ok(None);
+        };
+        let reader = LedgerReader::open(ledger)?;
+        let path = SafeText::line(&ledger.display().to_string()).into_string();
+        let (goal, every_ms) = (goal.clone(), by.every_ms);
+        let (stop, stopped) = channel::<()>();
+        let thread = std::thread::Builder::new()
+            .name("notice-watch".to_owned())
+            .spawn(move || {
+                let want = Want::of_goal(goal);
+                let (mut loader, mut heard) = (Loader::default(), Heard::default());
+                let begun = Instant::now();
+                loop {
+                    if let Ok(shot) = loader.load(&reader, &want, false) {
+                        let now_ms = begun.elapsed().as_millis() as u64;
+                        if let Some(notice) = heard.news(&shot, now_ms, Some(every_ms)) {
+                            courier.carry(notice.json(&path));
+                        }
+                    }
+                    for failure in failures.try_iter() {
+                        if let Wake::Msg(Msg::NoticeFailed(why)) = failure {
+                            // Standard error is the log of an engine without a terminal.
+                            eprintln!("dogwatch: {why}");
+                        }
+                    }
+                    if !matches!(stopped.recv_timeout(LOOK), Err(RecvTimeoutError::Timeout)) {
+                        return;
+                    }
+                }
+            })?;
+        Ok(Some(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        }))
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
 }
 
 /// What is said.

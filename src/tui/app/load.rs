@@ -43,6 +43,21 @@ pub struct Want {
     pub closing: bool,
 }
 
+impl Want {
+    /// A goal and what needs a person, nothing else.
+    pub fn of_goal(goal: GoalId) -> Self {
+        Self {
+            goal: Some(goal),
+            place: Place::Root(Kind::Goals),
+            query: JobQuery::default(),
+            window: 0..0,
+            beside: None,
+            decisions: Vec::new(),
+            closing: false,
+        }
+    }
+}
+
 /// A contract that was read before.
 #[derive(Debug)]
 struct KnownContract {
@@ -53,9 +68,6 @@ struct KnownContract {
     zone: TimeZone,
 }
 
-/// How many jobs depend on each job of a goal, and how many jobs the goal had when it was counted.
-type Dependents = (GoalId, u64, Arc<BTreeMap<JobId, u64>>);
-
 /// Keeps what does not change between snapshots.
 #[derive(Debug, Default)]
 pub struct Loader {
@@ -63,8 +75,11 @@ pub struct Loader {
     ids: Option<(i64, GoalId, JobQuery, Arc<Vec<JobId>>)>,
     base: Option<(i64, Option<GoalId>, Snapshot)>,
     /// They do not change while the number of jobs does not.
-    dependents: Option<Dependents>,
+    dependents: Option<(GoalId, u64, Dependents)>,
 }
+
+/// How many jobs depend on each.
+type Dependents = Arc<BTreeMap<JobId, u64>>;
 
 impl Loader {
     /// One snapshot. With `hurry`, counts and the order of jobs may be those of the snapshot before:
@@ -146,7 +161,7 @@ impl Loader {
         view: &View<'_>,
         goal: &GoalId,
         jobs: u64,
-    ) -> Result<Arc<BTreeMap<JobId, u64>>, LedgerError> {
+    ) -> Result<Dependents, LedgerError> {
         if let Some((of, count, known)) = &self.dependents
             && (of, *count) == (goal, jobs)
         {

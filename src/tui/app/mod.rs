@@ -25,6 +25,7 @@ use crate::ledger::filter::Filter;
 use crate::ledger::read::{ApprovalRow, AttemptRow, JobQuery, JobRow, JobSort};
 use crate::model::{ApprovalId, AttemptNo, Digest, GoalId, JobId};
 use crate::tui::keymap::Keymap;
+use crate::tui::notice::Heard;
 use crate::tui::text::Line;
 use layout::{Layout, layout};
 use list::{Ids, ListState};
@@ -112,10 +113,8 @@ pub struct Model {
     pub notify_every_ms: u64,
     /// The guided tour, while it is on.
     pub tour: Option<tour::Tour>,
-    /// What needed a person when it last rang, or at the start.
-    pub heard: Option<BTreeSet<String>>,
-    /// When it last rang.
-    pub rang_ms: Option<u64>,
+    /// What was told already, or was there at the start.
+    pub heard: Heard,
     /// Enter was pressed before the list was read.
     pub open_when_read: bool,
     /// The times of the last message.
@@ -165,8 +164,7 @@ impl Model {
             notify: false,
             notify_every_ms: 30_000,
             tour: None,
-            heard: None,
-            rang_ms: None,
+            heard: Heard::default(),
             open_when_read: false,
             now: Now::default(),
         }

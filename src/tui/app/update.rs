@@ -2,13 +2,11 @@
 
 use super::msg::{Effect, Msg, Now};
 use super::overlay::Overlay;
-use super::snapshot::{Need, NeedWhat, Snapshot};
+use super::snapshot::Snapshot;
 use super::{Answer, Model, act, go, overlay_keys, tour};
 use crate::tui::Leave;
 use crate::tui::keymap::Key;
-use crate::tui::notice::{Item, Notice};
 use crate::tui::view;
-use std::collections::BTreeMap;
 
 /// Changes the model by one message and says what is to be done outside.
 pub fn update(model: &mut Model, now: Now, msg: Msg) -> Vec<Effect> {
@@ -133,47 +131,11 @@ fn on_snapshot(model: &mut Model, shot: Box<Snapshot>) -> Vec<Effect> {
     effects
 }
 
-/// Says what needs a person and did not before: once an item, seldom enough to be heard.
+/// Says what needs a person and did not before.
 fn notify(model: &mut Model, shot: &Snapshot) -> Vec<Effect> {
-    let needs: BTreeMap<String, Item> = shot.needs.iter().map(item).collect();
-    let Some(heard) = model.heard.as_mut() else {
-        // What was there at the start is on the screen.
-        model.heard = Some(needs.into_keys().collect());
-        return Vec::new();
-    };
-    heard.retain(|need| needs.contains_key(need));
-    let soon = model
-        .rang_ms
-        .is_some_and(|at| model.now.ms.saturating_sub(at) < model.notify_every_ms);
-    if !model.notify || soon {
-        return Vec::new();
-    }
-    let mut items = Vec::new();
-    for (need, item) in needs {
-        if heard.insert(need) {
-            items.push(item);
-        }
-    }
-    if items.is_empty() {
-        return Vec::new();
-    }
-    model.rang_ms = Some(model.now.ms);
-    let goal = shot.goal.as_ref().map_or("", |goal| goal.goal.as_str());
-    vec![Effect::Notify(Notice {
-        goal: goal.to_owned(),
-        items,
-    })]
-}
-
-/// A need as it is told, under what tells it from others.
-fn item(need: &Need) -> (String, Item) {
-    let (what, id) = match &need.what {
-        NeedWhat::Approval(id) => ("approval", id.to_string()),
-        NeedWhat::Verify(_, id) => ("to_verify", id.to_string()),
-        NeedWhat::Alert(seq) => ("alert", seq.to_string()),
-    };
-    let job = need.job.clone();
-    (format!("{what} {id}"), Item { what, id, job })
+    let every_ms = model.notify.then_some(model.notify_every_ms);
+    let notice = model.heard.news(shot, model.now.ms, every_ms);
+    notice.map(Effect::Notify).into_iter().collect()
 }
 
 fn learn_answers(model: &mut Model, shot: &Snapshot) {

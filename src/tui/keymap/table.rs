@@ -163,6 +163,14 @@ pub const ACTIONS: &[Entry] = &[
         "The previous pane.",
         Scope::In(&[Kind::Job]),
     ),
+    row(
+        Action::WouldWake,
+        &[Key::char('w')],
+        "would-it-wake",
+        "wakes?",
+        "Whether the job's wait would end now, and what would end it.",
+        Scope::In(&[Kind::Jobs, Kind::Job, Kind::Waits]),
+    ),
     change(row(
         Action::Comment,
         &[Key::char('c')],
@@ -192,14 +200,6 @@ pub const ACTIONS: &[Entry] = &[
             Kind::Card,
             Kind::Operation,
         ]),
-    ),
-    row(
-        Action::WouldWake,
-        &[Key::char('w')],
-        "would-it-wake",
-        "",
-        "Whether the job's wait would end now, and what would end it.",
-        Scope::In(&[Kind::Jobs, Kind::Job, Kind::Waits]),
     ),
     row(
         Action::Filter,

@@ -1,10 +1,16 @@
 //! Budgets: what was spent and reserved, and the wall.
 
+use crate::ledger::read::BudgetDay;
+use crate::model::TimeMs;
 use crate::tui::app::Model;
-use crate::tui::text::{Line, paragraph};
+use crate::tui::text::{Line, paragraph, time};
 use crate::tui::theme::Role;
 use crate::tui::widget::gauge;
 use std::collections::BTreeSet;
+
+const HOUR_MS: i64 = 3_600_000;
+/// Further than this nothing is foretold.
+const MAX_FORECAST_MS: f64 = 1e12;
 
 /// The page.
 pub fn lines(model: &Model, width: usize) -> Vec<Line> {
@@ -46,6 +52,9 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
                 line.push(", used up", Role::Bad);
             }
             lines.push(line);
+            if let Some(text) = burn(model, day, limit) {
+                lines.extend(paragraph(&format!("  {text}"), Role::Dim, width));
+            }
         }
         if !any {
             lines.push(Line::dim("  nothing spent yet"));
@@ -76,6 +85,41 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
         ));
     }
     lines
+}
+
+/// For the day that goes on: how fast it is used, whether that lasts, and when it begins anew.
+fn burn(model: &Model, day: &BudgetDay, limit: Option<u64>) -> Option<String> {
+    let shot = &model.snapshot;
+    let (now, zone) = (shot.now(), &shot.zone);
+    let local = now.timestamp().to_zoned_datetime(zone.clone());
+    if local.date().to_string() != day.day {
+        return None;
+    }
+    let tomorrow = local.date().tomorrow().ok()?.at(0, 0, 0, 0);
+    let midnight = zone
+        .to_ambiguous_zoned_datetime(tomorrow)
+        .compatible()
+        .ok()?;
+    let reset = TimeMs::from_timestamp(midnight.timestamp());
+    let begun = TimeMs::from_timestamp(local.start_of_day().ok()?.timestamp());
+    let passed = now.since(begun).max(1);
+    let used = day.spent + day.reserved;
+    let hour = used as f64 * HOUR_MS as f64 / passed as f64;
+    let mut text = format!(
+        "{hour:.1} an hour since midnight; begins anew {}, in {}",
+        time::instant(reset, now, zone),
+        time::span(reset.since(now))
+    );
+    if let Some(limit) = limit.filter(|limit| used > 0 && used < *limit) {
+        let left_ms = (limit - used) as f64 / used as f64 * passed as f64;
+        let end = now.plus_ms(left_ms.min(MAX_FORECAST_MS) as i64);
+        text.push_str(&if end < reset {
+            format!("; at this rate used up {}", time::instant(end, now, zone))
+        } else {
+            "; at this rate it lasts the day".to_owned()
+        });
+    }
+    Some(text)
 }
 
 /// A limit as it is written: whole numbers with separators.

@@ -272,6 +272,23 @@ fn a_readable_contract_gives_limits_approvers_and_strategies() {
     world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
     world.wait(1);
     insta::assert_snapshot!("budgets_with_contract", world.screen());
+    // 14 of them at 09:24.
+    for (limit, wanted) in [(20, "used up 13:25"), (100, "lasts the day")] {
+        let mut goal = contract();
+        goal.contract
+            .budgets
+            .per_day
+            .values_mut()
+            .for_each(|one| one.limit = limit);
+        world.model.snapshot.parsed = Some(std::sync::Arc::new(goal));
+        world.wait(1);
+        let text = world.screen();
+        assert!(
+            text.contains("1.5 an hour since midnight; begins anew 04-02 00:00"),
+            "{text}"
+        );
+        assert!(text.replace("\n ", "").contains(wanted), "{text}");
+    }
     let mut world = at(&["2\n", "GG"], (80, 40));
     world.model.snapshot.parsed = Some(std::sync::Arc::new(contract()));
     world.keys_without_loading("ggg");
