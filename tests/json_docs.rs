@@ -17,6 +17,7 @@ const KEYED_BY_DATA: &[&str] = &[
     "facts.ordinals",
     "facts.evidence",
     "evidence[].detail.numbers",
+    "measured[].counts",
 ];
 
 /// A small practice migration with one job cut over.
@@ -66,6 +67,10 @@ fn printed() -> BTreeMap<String, Value> {
     );
     all.push(demo.run(&["show", job, "--config"]));
     all.push(demo.run(&["verify"]));
+    all.push(demo.run(&["verify-op", "list"]));
+    let operation = all[8]["operations"][0]["operation"].as_str().unwrap().to_owned();
+    all.push(demo.run(&["verify-op", "show", &operation]));
+    all.push(demo.run(&["doctor", "--prove"]));
     all.into_iter()
         .map(|one| (one["schema"].as_str().unwrap().to_owned(), one))
         .collect()
