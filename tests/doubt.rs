@@ -98,7 +98,9 @@ fn a_proof_is_measured_and_its_absence_as_well() {
         call(&ledger, &["adopt", "--yes", goal.to_str().unwrap()]).expect_code(0);
         let early = call(&ledger, &["doctor", "--prove"]).expect_code(1);
         assert!(
-            early.err.contains("no such job has a config"),
+            early
+                .err
+                .contains("no such job has a config that was staged"),
             "{}",
             early.err
         );

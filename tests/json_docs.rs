@@ -68,7 +68,10 @@ fn printed() -> BTreeMap<String, Value> {
     all.push(demo.run(&["show", job, "--config"]));
     all.push(demo.run(&["verify"]));
     all.push(demo.run(&["verify-op", "list"]));
-    let operation = all[8]["operations"][0]["operation"].as_str().unwrap().to_owned();
+    let operation = all[8]["operations"][0]["operation"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     all.push(demo.run(&["verify-op", "show", &operation]));
     all.push(demo.run(&["doctor", "--prove"]));
     all.into_iter()

@@ -8,10 +8,11 @@ use super::place::{goal, job, ledger_path};
 use crate::contract::Goal;
 use crate::engine::adopt::take_up;
 use crate::engine::operation::Proofs;
-use crate::engine::prove::{Sample, VALID_MS, prove};
+use crate::engine::prove::{Sample, VALID_MS, ids, prove};
 use crate::ledger::event::{Actor, Entry, Event};
+use crate::ledger::facts::JobFacts;
 use crate::ledger::{Batch, Ledger, Reader, decide::engine_time};
-use crate::model::{Account, Action, GoalId, time::Clock};
+use crate::model::{Account, Action, GoalId, JobId, TimeMs, time::Clock};
 use crate::world::open_world;
 use crate::world::ports::PortError;
 use serde_json::json;
@@ -42,11 +43,7 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     let mut ledger = Ledger::open_for_engine(&path)?;
     let (parsed, _) = take_up(&ledger, &id, parse_adopted)?;
     if args.prove {
-        let entry = measure(args, &reader, &ledger, &id, &parsed)?;
-        ledger.append(&Batch {
-            entries: vec![entry],
-            blobs: Vec::new(),
-        })?;
+        measure(args, &reader, &mut ledger, &id, &parsed)?;
     }
     report(common, &ledger, &id, &parsed)
 }
@@ -63,60 +60,95 @@ fn world_error(error: PortError) -> CliError {
     )
 }
 
+/// Measures and records: first the ids that are about to be sent, then what came of them.
 fn measure(
     args: &Args,
     reader: &Reader,
-    ledger: &Ledger,
+    ledger: &mut Ledger,
     id: &GoalId,
     parsed: &Goal,
-) -> Result<Entry, CliError> {
+) -> Result<(), CliError> {
     let wanted = args
         .job
         .as_deref()
         .map(|name| job(reader, id, name))
         .transpose()?;
-    let facts = ledger
+    let at = engine_time(ledger.read(), Clock::Real.now())?;
+    let sample = sample(ledger, id, wanted.as_ref(), at)?;
+    let info = open(parsed).map_err(world_error)?.target.info();
+    let record = |ledger: &mut Ledger, event: Event| {
+        let entry = Entry {
+            at,
+            goal: id.clone(),
+            job: None,
+            attempt: None,
+            actor: Actor::Person(Account::current()),
+            event,
+        };
+        ledger.append(&Batch {
+            entries: vec![entry],
+            blobs: Vec::new(),
+        })
+    };
+    let begun = Event::ProofRecorded {
+        adapter: info.name,
+        version: info.version,
+        action: Action::Stage,
+        method: format!(
+            "a measurement with job {} began and has not ended",
+            sample.job
+        ),
+        counts: json!({ "operation_ids": ids(&sample) }),
+        proven: false,
+        expires_at: at,
+    };
+    record(ledger, begun)?;
+    let measured = prove(&|| open(parsed), &sample).map_err(world_error)?;
+    let ended = Event::ProofRecorded {
+        adapter: measured.info.name,
+        version: measured.info.version,
+        action: Action::Stage,
+        method: measured.method,
+        counts: measured.counts,
+        proven: measured.proven,
+        expires_at: at.plus_ms(VALID_MS),
+    };
+    record(ledger, ended)?;
+    Ok(())
+}
+
+/// A config that the target has staged before; of a job that has ended, if there is one, so that no check
+/// in progress meets another run's output.
+fn sample(
+    ledger: &Ledger,
+    id: &GoalId,
+    wanted: Option<&JobId>,
+    at: TimeMs,
+) -> Result<Sample, CliError> {
+    let mut usable: Vec<JobFacts> = ledger
         .read()
         .all_facts(id)?
         .into_iter()
-        .find(|one| one.config.is_some() && wanted.as_ref().is_none_or(|job| *job == one.id))
-        .ok_or_else(|| {
-            CliError::new(
-                "no such job has a config to measure with",
-                "Run the goal until a worker has proposed one, or name another with --job.",
-            )
-        })?;
-    let Some(digest) = facts.config.clone() else {
+        .filter(|one| one.config.is_some() && one.tries_total > 0)
+        .filter(|one| wanted.is_none_or(|job| *job == one.id))
+        .collect();
+    usable.sort_by_key(|one| (!one.state.has_ended(), one.position));
+    let found = usable
+        .into_iter()
+        .next()
+        .and_then(|one| one.config.map(|config| (one.id, config)));
+    let Some((job, config_digest)) = found else {
         return Err(CliError::new(
-            "the job lost its config",
-            "This is a defect.",
+            "no such job has a config that was staged, to measure with",
+            "Run the goal until one was staged, or name another with --job.",
         ));
     };
-    let wall = Clock::Real.now();
-    let at = engine_time(ledger.read(), wall)?;
-    let sample = Sample {
-        job: facts.id,
-        config: String::from_utf8_lossy(&ledger.blob(&digest)?).into_owned(),
-        config_digest: digest,
-        salt: wall.0.to_string(),
+    Ok(Sample {
+        job,
+        config: String::from_utf8_lossy(&ledger.blob(&config_digest)?).into_owned(),
+        config_digest,
+        salt: Clock::Real.now().0.to_string(),
         at,
-    };
-    let measured = prove(&|| open(parsed), &sample).map_err(world_error)?;
-    Ok(Entry {
-        at,
-        goal: id.clone(),
-        job: None,
-        attempt: None,
-        actor: Actor::Person(Account::current()),
-        event: Event::ProofRecorded {
-            adapter: measured.info.name,
-            version: measured.info.version,
-            action: Action::Stage,
-            method: measured.method,
-            counts: measured.counts,
-            proven: measured.proven,
-            expires_at: at.plus_ms(VALID_MS),
-        },
     })
 }
 

@@ -85,7 +85,7 @@ pub fn prove(
     sample: &Sample,
 ) -> Result<Measured, PortError> {
     let world = open()?;
-    let (first, second) = (id(sample, "sequence"), id(sample, "concurrent"));
+    let [first, second] = ids(sample);
     let mut sequence = Tally::default();
     send_until_acknowledged(&world, sample, &first, &mut sequence, 2);
     let mut concurrent = Tally::default();
@@ -120,6 +120,11 @@ pub fn prove(
         }),
         proven,
     })
+}
+
+/// The ids that a measurement with this sample uses; written down before the first of them is sent.
+pub fn ids(sample: &Sample) -> [OperationId; 2] {
+    [id(sample, "sequence"), id(sample, "concurrent")]
 }
 
 fn id(sample: &Sample, part: &str) -> OperationId {
