@@ -153,6 +153,40 @@ fn a_paused_job_stays_where_it_is_until_resumed() {
     assert_eq!(bench.noop.effects(), 4);
 }
 
+#[test]
+fn a_damaged_job_is_refused_before_any_operation_and_the_others_go_on() {
+    let bench = Bench::new(4, false);
+    bench.list();
+    rusqlite::Connection::open(&bench.ledger)
+        .unwrap()
+        .execute_batch(
+            "DROP TRIGGER events_keep;
+             UPDATE events SET body = replace(body, 'No-op', 'Other') WHERE job = 'job-000002';",
+        )
+        .unwrap();
+    for _ in 0..2 {
+        assert_eq!(bench.run(), Finish::OnlyPeople);
+    }
+    let reader = bench.reader();
+    let overview = reader.view().overview(&bench.goal).unwrap();
+    assert_eq!(overview.by_state.get(&JobState::CutOver), Some(&3));
+    assert_eq!(
+        state_of(&reader, &bench.goal, &JobId::from("job-000002")),
+        JobState::Pending
+    );
+    assert_eq!(bench.noop.effects(), 6);
+    // Told once, not at every start; and the goal has not ended.
+    let alerts = reader.view().alerts(&bench.goal).unwrap();
+    assert_eq!(alerts.len(), 1);
+    assert!(
+        alerts[0].evidence.contains("job-000002"),
+        "{}",
+        alerts[0].evidence
+    );
+    assert_eq!(reader.view().goals().unwrap()[0].ended, None);
+    assert!(!verify(&bench.ledger).unwrap().is_sound());
+}
+
 fn state_of(reader: &Reader, goal: &GoalId, job: &JobId) -> JobState {
     reader.view().facts(goal, job).unwrap().unwrap().state
 }

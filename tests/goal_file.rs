@@ -2,6 +2,7 @@
 
 // Helpers of tests may unwrap as tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use dogwatch::check::Known;
 use dogwatch::contract::{Goal, GoalError, Soak, apply_overrides, parse_goal, parse_goal_bytes};
 use dogwatch::contract::{parse::MAX_PROBLEMS, read_goal_file};
 use dogwatch::model::Account;
@@ -87,7 +88,7 @@ api_token = { command = ["pass", "show", "x"] }
 "#;
 
 fn parse(text: &str) -> Result<Goal, GoalError> {
-    parse_goal(text, Path::new("/goals"))
+    parse_goal(text, Path::new("/goals"), Some(&Known))
 }
 
 /// The full goal with one text replaced.
@@ -310,7 +311,7 @@ fn ten_megabytes_of_nonsense_are_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("big.toml");
     std::fs::write(&file, &nonsense).unwrap();
-    let (error, _) = read_goal_file(&file).unwrap_err();
+    let (error, _) = read_goal_file(&file, Some(&Known)).unwrap_err();
     assert!(
         error.to_string().contains(&nonsense.len().to_string()),
         "{error}"
@@ -337,10 +338,10 @@ fn nonsense_below_the_limit_is_refused_quickly() {
 
 #[test]
 fn bytes_that_are_no_text_are_refused_where_they_stand() {
-    let error = parse_goal_bytes(b"[goal]\nid = \"\xff\"", Path::new(".")).unwrap_err();
+    let error = parse_goal_bytes(b"[goal]\nid = \"\xff\"", Path::new("."), None).unwrap_err();
     assert_eq!((error.problems[0].line, error.problems[0].column), (2, 7));
     assert!(error.to_string().contains("UTF-8"));
-    let error = parse_goal_bytes(b"[goal]\nid\0", Path::new(".")).unwrap_err();
+    let error = parse_goal_bytes(b"[goal]\nid\0", Path::new("."), None).unwrap_err();
     assert!(error.to_string().contains("NUL"), "{error}");
 }
 
@@ -469,14 +470,15 @@ fn the_documented_goal_and_the_shipped_ones_have_no_problem() {
     let goal = parse(after.split("```").next().unwrap()).unwrap();
     assert_eq!(goal.questions, Vec::<String>::new());
     // The example runs without anyone to answer.
-    let (example, _) = read_goal_file(&root.join("goals/crontab-to-timers.toml")).unwrap();
+    let (example, _) =
+        read_goal_file(&root.join("goals/crontab-to-timers.toml"), Some(&Known)).unwrap();
     assert_eq!(example.questions, Vec::<String>::new());
     for entry in std::fs::read_dir(root.join("goals")).unwrap() {
         let path = entry.unwrap().path();
         if path
             .extension()
             .is_some_and(|extension| extension == "toml")
-            && let Err((error, text)) = read_goal_file(&path)
+            && let Err((error, text)) = read_goal_file(&path, Some(&Known))
         {
             panic!("{}", error.report(&path.to_string_lossy(), &text));
         }
@@ -576,7 +578,7 @@ worker = "script"
 run = ["true"]
 [world.practice]
 "#;
-    let goal = parse_goal(text, Path::new("/")).unwrap();
+    let goal = parse_goal(text, Path::new("/"), None).unwrap();
     for word in [
         "[jobs] file",
         "depends_on",

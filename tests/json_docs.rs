@@ -17,6 +17,7 @@ const KEYED_BY_DATA: &[&str] = &[
     "facts.ordinals",
     "facts.evidence",
     "evidence[].detail.numbers",
+    "measured[].counts",
 ];
 
 /// A small practice migration with one job cut over.
@@ -54,11 +55,9 @@ fn printed() -> BTreeMap<String, Value> {
         demo.run(&["jobs", "--filter", "state:awaiting_approval"]),
         demo.run(&["approvals"]),
     ];
-    let open = &all[5]["approvals"][0];
-    let (job, digest) = (
-        open["job"].as_str().unwrap(),
-        open["digest"].as_str().unwrap(),
-    );
+    let open = all[5]["approvals"][0].clone();
+    let word = |key: &str| open[key].as_str().unwrap();
+    let (job, digest) = (word("job"), word("digest"));
     all.push(demo.run(&["approve", job, "--digest", digest]));
     all.push(demo.run(&["run", "--headless", "--exit-when-waiting", "--speed", "max"]));
     assert_eq!(
@@ -68,6 +67,13 @@ fn printed() -> BTreeMap<String, Value> {
     );
     all.push(demo.run(&["show", job, "--config"]));
     all.push(demo.run(&["verify"]));
+    all.push(demo.run(&["verify-op", "list"]));
+    let operation = all[8]["operations"][0]["operation"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    all.push(demo.run(&["verify-op", "show", &operation]));
+    all.push(demo.run(&["doctor", "--prove"]));
     all.into_iter()
         .map(|one| (one["schema"].as_str().unwrap().to_owned(), one))
         .collect()

@@ -1,6 +1,6 @@
 //! SIGKILL at random moments: the run goes on where it stopped, and nothing happens twice or is forgotten.
 //!
-//! `DOGWATCH_KILLS` sets how often one run is killed (5), `DOGWATCH_KILL_SEED` which moments are drawn.
+//! `DOGWATCH_KILLS` sets how often one run is killed (20), `DOGWATCH_KILL_SEED` which moments are drawn.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,18 +20,18 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 #[test]
 fn a_run_killed_again_and_again_keeps_its_promises() {
-    let kills = number_of("DOGWATCH_KILLS", 5);
+    let kills = number_of("DOGWATCH_KILLS", 20);
     let seed = number_of("DOGWATCH_KILL_SEED", 1);
     println!("{kills} kills, DOGWATCH_KILL_SEED={seed}");
     let dir = tempfile::tempdir().unwrap();
-    let demo = Demo::new(dir.path(), 1);
+    let demo = Demo::new(dir.path(), 7);
     let mut dice = Dice::new(seed);
     let count = |demo: &Demo| {
         let entries =
             look(&demo.ledger()).query_row("select count(*) from events", [], |row| row.get(0));
         entries.unwrap_or(0_i64)
     };
-    // An unkilled run of this seed has about 2500 entries: the kills are spread over them.
+    // An uncut run of this seed has about 2500 entries: the kills are spread over them.
     let stretch = 2000 / kills.max(1);
     let mut killed = 0;
     for number in 1..=kills {

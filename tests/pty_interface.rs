@@ -319,11 +319,20 @@ fn an_operator_filters_opens_steps_approves_and_leaves() {
     term.sees("pending");
     let reader = Reader::open(&term.ledger()).unwrap();
     let end = Instant::now() + Duration::from_secs(10);
-    while reader.view().pending_decisions().unwrap().is_empty() {
+    while reader
+        .view()
+        .pending_decisions(&GoalId::from("etl"))
+        .unwrap()
+        .is_empty()
+    {
         assert!(Instant::now() < end, "no decision reached the ledger");
         std::thread::sleep(Duration::from_millis(20));
     }
-    let row = reader.view().pending_decisions().unwrap().remove(0);
+    let row = reader
+        .view()
+        .pending_decisions(&GoalId::from("etl"))
+        .unwrap()
+        .remove(0);
     assert_eq!(row.job.as_str(), "orders_daily");
     assert_eq!(row.by, Account::current());
     term.keys("qq");

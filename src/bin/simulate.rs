@@ -65,7 +65,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     for done in 0..arguments.seeds {
         let seed = arguments.from + done;
         let options = Options {
-            verify: arguments.verify || seed % VERIFY_EVERY == 0,
+            verify: arguments.verify || seed.is_multiple_of(VERIFY_EVERY),
             ..Options::default()
         };
         let scenario = Scenario::of_seed(seed, shape);
@@ -116,6 +116,7 @@ fn one(seed: u64, shape: Shape, arguments: &Arguments, folder: &Path) -> Result<
     println!("{}", scenario.summary());
     let options = Options {
         trace: arguments.trace,
+        log: true,
         verify: true,
         ..Options::default()
     };

@@ -19,7 +19,7 @@ pub mod warehouse;
 
 pub use crate::world::sqlite_functions::register_sqlite_functions;
 
-use crate::contract::Clause;
+use crate::contract::{Checkers, Clause};
 use crate::model::{Digest, JobId, TimeMs, Verdict};
 use crate::world::World;
 use crate::world::ports::{EffectRef, Output, PortError, Side, Timed};
@@ -92,6 +92,19 @@ pub fn checker(name: &str) -> Option<&'static dyn Checker> {
         .iter()
         .copied()
         .find(|checker| checker.name() == name)
+}
+
+/// The list, as the goal file's reader asks for it.
+pub struct Known;
+
+impl Checkers for Known {
+    fn names(&self) -> Vec<&'static str> {
+        CHECKERS.iter().map(|checker| checker.name()).collect()
+    }
+
+    fn problems(&self, clause: &Clause) -> Option<Vec<String>> {
+        checker(&clause.check).map(|checker| checker.problems(clause))
+    }
 }
 
 /// All checkers; the one list that help, docs and validation use.

@@ -6,7 +6,7 @@ use super::error::{CliError, ExitCode};
 use super::launch::{Launch, launch};
 use super::place::ledger_path;
 use crate::engine::{EngineError, Finish};
-use crate::ledger::Reader;
+use crate::ledger::{Reader, engine_runs};
 use crate::model::GoalId;
 use crate::tui::notice::Desktop;
 use crate::tui::theme::Theme;
@@ -20,6 +20,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a headless engine is waited for before its place is left.
+const STARTS_WITHIN: Duration = Duration::from_secs(10);
 
 /// How the interface looks. What is not said here is as the configuration file has it.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -279,7 +283,7 @@ fn go_on_headless(what: &Launch<'_>, screen: &Screen) -> Result<PathBuf, CliErro
     if what.practice_owner {
         words.push("--practice-owner".into());
     }
-    Command::new(std::env::current_exe().map_err(failed)?)
+    let mut child = Command::new(std::env::current_exe().map_err(failed)?)
         .args(words)
         .stdin(Stdio::null())
         .stdout(file)
@@ -289,6 +293,23 @@ fn go_on_headless(what: &Launch<'_>, screen: &Screen) -> Result<PathBuf, CliErro
         .process_group(0)
         .spawn()
         .map_err(failed)?;
+    // "Work goes on" is said only when it does.
+    let begun = Instant::now();
+    while begun.elapsed() < STARTS_WITHIN {
+        if engine_runs(what.ledger) {
+            return Ok(log);
+        }
+        if let Ok(Some(status)) = child.try_wait() {
+            return Err(CliError::new(
+                format!("work did not go on without the terminal: {status}"),
+                format!(
+                    "Everything committed is kept. {} says why; start it again: dogwatch run --headless.",
+                    log.display()
+                ),
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
     Ok(log)
 }
 

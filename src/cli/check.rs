@@ -3,6 +3,7 @@
 use super::Common;
 use super::error::{CliError, ExitCode};
 use super::output::{print_json, print_text};
+use crate::check::Known;
 use crate::contract::parse::{absolute_overrides, read_goal_file};
 use crate::contract::{Goal, GoalError, apply_overrides};
 use serde_json::json;
@@ -35,8 +36,8 @@ pub struct ReadGoal {
 pub fn read_goal(file: &Path, set: &[String]) -> Result<ReadGoal, CliError> {
     let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let overrides = absolute_overrides(set, &cwd);
-    let (mut goal, text) =
-        read_goal_file(&cwd.join(file)).map_err(|(error, text)| goal_error(file, &error, &text))?;
+    let (mut goal, text) = read_goal_file(&cwd.join(file), Some(&Known))
+        .map_err(|(error, text)| goal_error(file, &error, &text))?;
     apply_overrides(&mut goal, &overrides)
         .map_err(|why| CliError::new(why, "Nothing was adopted."))?;
     Ok(ReadGoal {

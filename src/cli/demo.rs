@@ -4,7 +4,7 @@ use super::Common;
 use super::adopt::adopt_goal;
 use super::attach::{Screen, with_engine};
 use super::check::read_goal;
-use super::error::{CliError, ExitCode};
+use super::error::{CliError, ExitCode, NOTHING_ADOPTED};
 use super::launch::{Launch, Speed, is_practice_owner, launch};
 use super::output::{print_json, print_text};
 use super::owner::PRACTICE_OWNER;
@@ -79,12 +79,8 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
         _ => Account::current(),
     };
     let file = write_goal(&place, args)?;
-    let (id, _) = adopt_goal(&ledger, read_goal(&file, &[])?, &me, true).map_err(|error| {
-        CliError::new(
-            error.what.as_str(),
-            "Another seed or number of jobs needs another --dir.",
-        )
-    })?;
+    let adopted = adopt_goal(&ledger, read_goal(&file, &[])?, &me, true);
+    let (id, _) = keep_goal(&file, adopted)?;
     let what = Launch {
         ledger: &ledger,
         goal: &id,
@@ -169,7 +165,7 @@ fn has_ended(dir: &Path) -> bool {
     goal(&reader, None).is_ok_and(|row| row.ended.is_some())
 }
 
-/// Writes the goal file where the ledger is, so that a person can read what was adopted.
+/// Writes the goal file where the ledger is; [`keep_goal`] gives it its name.
 fn write_goal(dir: &Path, args: &Args) -> Result<PathBuf, CliError> {
     let io = |error: std::io::Error| {
         CliError::new(
@@ -179,11 +175,33 @@ fn write_goal(dir: &Path, args: &Args) -> Result<PathBuf, CliError> {
     };
     std::fs::create_dir_all(dir).map_err(io)?;
     let dir = dir.canonicalize().map_err(io)?;
-    let file = dir.join("practice.toml");
+    let file = dir.join("practice.toml.new");
     std::fs::write(
         &file,
         practice::goal::goal_text(args.seed, args.jobs as usize),
     )
     .map_err(io)?;
     Ok(file)
+}
+
+/// The goal file lies beside the ledger, so that a person can read what was adopted: one that was refused
+/// does not take the adopted one's place.
+fn keep_goal<T>(file: &Path, adopted: Result<T, CliError>) -> Result<T, CliError> {
+    match adopted {
+        Ok(adopted) => {
+            let kept = file.with_extension("");
+            std::fs::rename(file, &kept)
+                .map_err(|error| CliError::new(format!("{}: {error}", kept.display()), ""))?;
+            Ok(adopted)
+        }
+        Err(error) => {
+            let _ = std::fs::remove_file(file);
+            // A ledger that is held or damaged has a remedy of its own.
+            if error.hint.as_str() == NOTHING_ADOPTED {
+                let hint = "Another seed, number of jobs or owner needs another --dir.";
+                return Err(CliError::new(error.what.as_str(), hint));
+            }
+            Err(error)
+        }
+    }
 }

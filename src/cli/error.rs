@@ -9,6 +9,9 @@ use crate::model::SafeText;
 pub const EXIT_CODES: &str = "Exit codes: 0 done, 1 error, 2 wrong usage, 3 something does not verify, \
 4 a decision was refused, 10 only people can move the goal on.";
 
+/// The hint of a refused adoption.
+pub const NOTHING_ADOPTED: &str = "Nothing was adopted.";
+
 /// How the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
@@ -75,7 +78,12 @@ impl From<AdoptError> for CliError {
     fn from(error: AdoptError) -> Self {
         match error {
             AdoptError::Ledger(error) => error.into(),
-            other => Self::new(other.to_string(), "Nothing was adopted."),
+            // The contract stands already; only the list is missing.
+            AdoptError::Source(_) => Self::new(
+                error.to_string(),
+                "No job was listed. Mend the adapter and run the goal again.",
+            ),
+            other => Self::new(other.to_string(), NOTHING_ADOPTED),
         }
     }
 }

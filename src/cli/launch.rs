@@ -82,7 +82,7 @@ pub struct Launched {
 
 /// Parses an adopted text as it was adopted.
 pub fn parse_adopted(text: &str, row: &ContractRow) -> Result<Goal, GoalError> {
-    let mut goal = parse_goal(text, &row.base_dir)?;
+    let mut goal = parse_goal(text, &row.base_dir, None)?;
     apply_overrides(&mut goal, &row.overrides).map_err(|why| GoalError::whole(why, None))?;
     goal.contract = goal.contract.resolve_me(&row.me);
     Ok(goal)
@@ -138,6 +138,7 @@ pub fn launch(what: &Launch<'_>) -> Result<Launched, CliError> {
             base_dir: goal.base_dir.clone(),
             scratch_dir: scratch.path().to_path_buf(),
         }),
+        declared_proofs: on_practice,
         worker_ms: if on_practice { 20_000 } else { 0 },
     };
     let executor: Box<dyn Executor> = if on_practice {
@@ -194,7 +195,7 @@ fn clock(ledger: &Ledger, on_practice: bool, speed: Speed) -> Result<Clock, CliE
     }
     let start = ledger
         .read()
-        .last_event_at()?
+        .last_engine_time()?
         .unwrap_or(practice::START)
         .max(practice::START);
     Ok(match speed {

@@ -7,7 +7,9 @@ mod attach;
 mod check;
 mod completions;
 mod config;
+mod decision;
 mod demo;
+mod doctor;
 mod error;
 mod jobs;
 mod launch;
@@ -20,6 +22,7 @@ mod run;
 mod show;
 mod status;
 mod verify;
+mod verify_op;
 mod welcome;
 
 pub use error::{CliError, ExitCode};
@@ -75,6 +78,10 @@ enum Command {
     Approve(approve::Args),
     /// Reject a job's cutover, with a reason.
     Reject(reject::Args),
+    /// Open the goal's world and say what it is trusted with; with --prove, measure it in staging.
+    Doctor(doctor::Args),
+    /// Operations of unknown outcome: list, show, look again, rule.
+    VerifyOp(verify_op::Args),
     /// Recompute the chains, replay the entries and compare everything.
     Verify(verify::Args),
     /// Check the interface's configuration, or print the default file.
@@ -108,6 +115,8 @@ impl Cli {
             Some(Command::Approvals(args)) => approvals::run(&args, common),
             Some(Command::Approve(args)) => approve::run(&args, common),
             Some(Command::Reject(args)) => reject::run(&args, common),
+            Some(Command::Doctor(args)) => doctor::run(&args, common),
+            Some(Command::VerifyOp(args)) => verify_op::run(&args, common),
             Some(Command::Verify(args)) => verify::run(&args, common),
             Some(Command::Config(args)) => config::run(&args, common),
             Some(Command::Completions(args)) => completions::run(&args),

@@ -2,6 +2,7 @@
 
 use super::error::CliError;
 use crate::model::SafeText;
+use crate::model::safe_text::is_hidden;
 use serde_json::{Value, json};
 use std::io::Write as _;
 
@@ -15,7 +16,24 @@ pub fn print_json(schema: &str, body: Value) -> Result<(), CliError> {
         target.extend(source);
     }
     let text = serde_json::to_string_pretty(&object).unwrap_or_default();
-    print_raw(&text)
+    print_raw(&escape_hidden(&text))
+}
+
+/// JSON escapes C0 controls by itself; what else a terminal or a reader could be fooled by is written as
+/// `\\uXXXX`, which any JSON reader turns back.
+fn escape_hidden(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut units = [0_u16; 2];
+    for c in text.chars() {
+        if c.is_ascii() || !is_hidden(c) {
+            out.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    out
 }
 
 /// Prints lines that may hold text from outside.
@@ -73,4 +91,21 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
         out.push_str(&line(&mut row.iter().map(String::as_str)));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_hides_nothing_from_a_reader_and_loses_nothing() {
+        let value = json!({ "why": "a\u{202e}b\u{9b}c\u{e0041}d \u{1b}[2J ü" });
+        let text = escape_hidden(&value.to_string());
+        assert!(
+            text.chars().all(|c| !is_hidden(c) && !c.is_control()),
+            "{text}"
+        );
+        assert!(text.contains("\\u202e") && text.contains('ü'), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
 }

@@ -38,8 +38,7 @@ impl Operator for PracticeOwner {
             return Ok(Vec::new());
         }
         self.free_at = now.plus_ms(self.each_ms);
-        let open = ledger.read().open_approvals(&self.goal)?;
-        let Some(first) = open.first() else {
+        let Some(first) = ledger.read().oldest_open_approval(&self.goal)? else {
             return Ok(Vec::new());
         };
         let act = Act::Approve {

@@ -1,7 +1,8 @@
 //! `dogwatch reject JOB --reason R`: no, with a reason.
 
 use super::Common;
-use super::approve::{decide, request};
+use super::approve::request;
+use super::decision::decide;
 use super::error::{CliError, ExitCode};
 use super::place::{goal, job, reader};
 use crate::ledger::Act;

@@ -11,7 +11,7 @@ use super::place::{goal, ledger_path};
 use crate::engine::report::{Report, report};
 use crate::engine::run::{Finish, Settings, Stop};
 use crate::ledger::Reader;
-use crate::model::Account;
+use crate::model::{Account, SafeText};
 use crate::tui::notice::Watch;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -187,7 +187,7 @@ pub fn text_of(report: &Report, finish: Finish) -> String {
         out.push_str("\nhanded over:");
     }
     for one in &report.handed_over {
-        out.push_str(&format!("\n  {}: {}", one.job, one.reason));
+        out.push_str(&format!("\n  {}: {}", one.job, SafeText::line(&one.reason)));
     }
     out
 }

@@ -6,7 +6,7 @@ use super::output::{print_json, print_text, table};
 use super::place::{goal, job, reader};
 use crate::ledger::facts::JobFacts;
 use crate::ledger::read::{AttemptRow, EvidenceRow, OperationRow, View};
-use crate::model::Digest;
+use crate::model::{Digest, SafeText};
 use serde_json::{Value, json};
 
 /// Arguments.
@@ -86,9 +86,9 @@ fn render(
         "{} ({}): {}\n{}\nfrom {}, {} clauses, {} queries, {} staging runs\n",
         facts.id,
         facts.state,
-        facts.reason,
-        facts.title,
-        facts.origin,
+        SafeText::line(&facts.reason),
+        SafeText::line(&facts.title),
+        SafeText::line(&facts.origin),
         facts.clauses.len(),
         facts.queries,
         facts.tries_total
@@ -96,7 +96,9 @@ fn render(
     if let Some(wait) = &facts.wait {
         out.push_str(&format!(
             "waits: {}; next look {}, overdue {}\n",
-            wait.reason, wait.next_check, wait.overdue
+            SafeText::line(&wait.reason),
+            wait.next_check,
+            wait.overdue
         ));
     }
     if let Some(approval) = &facts.approval {
@@ -115,7 +117,9 @@ fn render(
         };
         out.push_str(&format!(
             "attempt {} by {}: {outcome}. {}\n",
-            one.attempt, one.strategy, one.reason
+            one.attempt,
+            one.strategy,
+            SafeText::line(&one.reason)
         ));
     }
     let lines: Vec<Vec<String>> = evidence

@@ -20,7 +20,7 @@ pub use overrides::{absolute_overrides, apply_overrides};
 pub use problem::{GoalError, MAX_PROBLEMS, Problem};
 pub use units::parse_duration_ms;
 
-use super::types::{Contract, Goal};
+use super::types::{Checkers, Contract, Goal};
 use crate::model::Digest;
 use section::{Context, Section};
 use std::io::Read as _;
@@ -30,12 +30,18 @@ use toml_edit::Document;
 /// Largest goal file, in bytes.
 pub const MAX_GOAL_BYTES: usize = 1024 * 1024;
 
-/// Parses and validates a goal file's text. Relative paths of the file start at `base_dir`.
+/// Parses and validates a goal file's text. Relative paths of the file start at `base_dir`. `checkers`
+/// judge the clauses' parameters; without them (a text that was adopted before) they are taken as they
+/// stand.
 ///
 /// # Errors
 /// All problems found, with line, column and what was expected; a text above [`MAX_GOAL_BYTES`] is
 /// refused before it is parsed.
-pub fn parse_goal(text: &str, base_dir: &Path) -> Result<Goal, GoalError> {
+pub fn parse_goal(
+    text: &str,
+    base_dir: &Path,
+    checkers: Option<&dyn Checkers>,
+) -> Result<Goal, GoalError> {
     if text.len() > MAX_GOAL_BYTES {
         return Err(too_large(text.len() as u64));
     }
@@ -51,7 +57,7 @@ pub fn parse_goal(text: &str, base_dir: &Path) -> Result<Goal, GoalError> {
         let offset = error.span().map_or(0, |span| span.start);
         GoalError::at(text, offset, problem::syntax_message(&error), None)
     })?;
-    let context = Context::new(text);
+    let context = Context::new(text, checkers);
     let goal = read_goal(&context, document.as_table(), base_dir);
     let problems = context.into_problems();
     if problems.is_empty() {
@@ -65,12 +71,16 @@ pub fn parse_goal(text: &str, base_dir: &Path) -> Result<Goal, GoalError> {
 ///
 /// # Errors
 /// As [`parse_goal`], and for bytes that are not UTF-8, at the first of them.
-pub fn parse_goal_bytes(bytes: &[u8], base_dir: &Path) -> Result<Goal, GoalError> {
+pub fn parse_goal_bytes(
+    bytes: &[u8],
+    base_dir: &Path,
+    checkers: Option<&dyn Checkers>,
+) -> Result<Goal, GoalError> {
     if bytes.len() > MAX_GOAL_BYTES {
         return Err(too_large(bytes.len() as u64));
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => parse_goal(text, base_dir),
+        Ok(text) => parse_goal(text, base_dir, checkers),
         Err(error) => {
             let good = bytes.get(..error.valid_up_to()).unwrap_or(&[]);
             let text = String::from_utf8_lossy(good);
@@ -90,7 +100,10 @@ pub fn parse_goal_bytes(bytes: &[u8], base_dir: &Path) -> Result<Goal, GoalError
 /// # Errors
 /// As [`parse_goal_bytes`], and when the file cannot be read. The error comes with the text read so far,
 /// for [`GoalError::report`].
-pub fn read_goal_file(path: &Path) -> Result<(Goal, String), (GoalError, String)> {
+pub fn read_goal_file(
+    path: &Path,
+    checkers: Option<&dyn Checkers>,
+) -> Result<(Goal, String), (GoalError, String)> {
     let mut bytes = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| {
         let size = file.metadata().map_or(0, |meta| meta.len());
@@ -112,7 +125,7 @@ pub fn read_goal_file(path: &Path) -> Result<(Goal, String), (GoalError, String)
                 _ => Path::new("."),
             };
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            match parse_goal_bytes(&bytes, base_dir) {
+            match parse_goal_bytes(&bytes, base_dir, checkers) {
                 Ok(goal) => Ok((goal, text)),
                 Err(error) => Err((error, text)),
             }

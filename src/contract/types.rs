@@ -1,4 +1,4 @@
-//! The goal file as types (DESIGN section 5). Everything but the strategies is contract.
+//! The goal file as types. Everything but the strategies is contract.
 
 use crate::model::{Account, ClauseId, Digest, GoalId, StrategyId, TimeMs};
 use serde::{Deserialize, Serialize};
@@ -119,6 +119,15 @@ impl Clause {
             Some(scope) => tags.iter().any(|tag| tag == scope) || matches_pattern(scope, job),
         }
     }
+}
+
+/// What the goal file's reader asks about checkers; the checkers themselves are another module's.
+pub trait Checkers {
+    /// All names.
+    fn names(&self) -> Vec<&'static str>;
+
+    /// What is wrong with a clause's parameters; `None` when no checker has the clause's name.
+    fn problems(&self, clause: &Clause) -> Option<Vec<String>>;
 }
 
 /// Who decides cutovers and how long it takes them.

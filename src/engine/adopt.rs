@@ -1,6 +1,6 @@
 //! Adopting a goal file, and taking it up again from the ledger.
 
-use crate::contract::{Goal, GoalError};
+use crate::contract::{Goal, GoalError, parse_goal};
 use crate::ledger::event::{Actor, Entry, Event};
 use crate::ledger::read::ContractRow;
 use crate::ledger::{Batch, Ledger, LedgerError};
@@ -57,7 +57,7 @@ pub fn adopt(
     let contract = &adoption.goal.contract;
     if let Some(row) = ledger.read().contract(&contract.id)? {
         if row.digest == contract.digest {
-            return Ok(row.version);
+            return same_plan(ledger, adoption, &row);
         }
         return Err(AdoptError::Refused(format!(
             "goal {} was adopted with another contract (version {}, {}); a changed contract is an amendment, \
@@ -90,6 +90,25 @@ pub fn adopt(
     });
     ledger.append(&batch)?;
     Ok(ContractVersion(1))
+}
+
+/// The strategies are no contract, but what was adopted is what is run: another plan is not taken over
+/// without a word.
+fn same_plan(
+    ledger: &Ledger,
+    adoption: &Adoption<'_>,
+    row: &ContractRow,
+) -> Result<ContractVersion, AdoptError> {
+    let text = String::from_utf8_lossy(&ledger.blob(&row.text)?).into_owned();
+    let adopted = parse_goal(&text, &row.base_dir, None)?;
+    if adopted.strategies == adoption.goal.strategies {
+        return Ok(row.version);
+    }
+    Err(AdoptError::Refused(format!(
+        "goal {} was adopted with other strategies; a revised plan cannot be taken over yet: give the goal a \
+         new id or use another ledger",
+        adoption.goal.contract.id
+    )))
 }
 
 /// Writes the source's list down, once. A list that was cut off by a crash is completed.

@@ -105,6 +105,8 @@ pub struct Context {
     pub base_dir: Arc<PathBuf>,
     /// Who proposes configs.
     pub worker: Arc<dyn Worker>,
+    /// Whether the target's own word on one effect per id counts (see [`super::operation::Proofs`]).
+    pub declared_proofs: bool,
     /// Virtual milliseconds that a worker's turn takes; 0 when time is real.
     pub worker_ms: i64,
 }

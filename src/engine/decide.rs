@@ -119,22 +119,21 @@ fn settle_first(job: &JobFacts, now: TimeMs) -> Option<Step> {
             },
         ],
         next_check: next,
-        overdue: operation
-            .intended_at
-            .plus_ms(PERSON_OVERDUE_MS)
-            .max(next.plus_ms(HOUR_MS)),
+        // Looking again and again does not make it less overdue.
+        overdue: operation.intended_at.plus_ms(PERSON_OVERDUE_MS),
     }))
 }
 
 fn before_work(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Step> {
+    if job.production.is_some() && job.state != JobState::CutOver {
+        // The environment is fact: whoever has the job, it is in production.
+        return Some(Step::Confirm);
+    }
     if job.state.has_ended() {
         return Some(Step::Nothing("the job has ended"));
     }
     if job.open_check.is_some() {
         return Some(Step::CloseCheck);
-    }
-    if job.production.is_some() {
-        return Some(Step::Confirm);
     }
     if job.paused {
         return Some(Step::Wait(Waiting {
@@ -406,7 +405,7 @@ fn gate(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) ->
         ));
     }
     if !rules.contract.approval.required {
-        return Step::CutOver(lineage);
+        return cut_over_in_order(around, lineage, now);
     }
     let Some(own) = &job.approval else {
         return Step::Request(current);
@@ -417,7 +416,7 @@ fn gate(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) ->
     match own.state {
         ApprovalState::Void => Step::Request(current),
         ApprovalState::Rejected => Step::HandOver(format!("cutover rejected by {}", own.decided)),
-        ApprovalState::Approved => Step::CutOver(lineage),
+        ApprovalState::Approved => cut_over_in_order(around, lineage, now),
         ApprovalState::Used => Step::HandOver("the cutover ended without an effect".to_owned()),
         ApprovalState::Open => Step::Wait(Waiting {
             kind: WaitKind::Person,
@@ -430,6 +429,27 @@ fn gate(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) ->
                 .expires_at
                 .or(around.person_overdue)
                 .unwrap_or_else(|| own.requested_at.plus_ms(PERSON_OVERDUE_MS)),
+        }),
+    }
+}
+
+/// A job follows its upstream jobs into production: its evidence was won upon their new configs, which
+/// may still be rejected.
+fn cut_over_in_order(around: &Surroundings, lineage: Vec<Upstream>, now: TimeMs) -> Step {
+    let ahead = around
+        .upstream
+        .iter()
+        .find(|up| matches!(up.state, JobState::Reconciled | JobState::AwaitingApproval));
+    match ahead {
+        None => Step::CutOver(lineage),
+        Some(up) => Step::Wait(Waiting {
+            kind: WaitKind::Upstream,
+            reason: format!("may be cut over; {} goes first ({})", up.job, up.state),
+            wakes: vec![Wake::Job {
+                id: up.job.0.clone(),
+            }],
+            next_check: now.plus_ms(PERSON_OVERDUE_MS),
+            overdue: now.plus_ms(4 * PERSON_OVERDUE_MS),
         }),
     }
 }

@@ -7,7 +7,7 @@ use crate::ledger::event::{Act, Actor, Event};
 use crate::ledger::facts::{ApprovalState, JobFacts};
 use crate::ledger::read::DecisionRow;
 use crate::model::{
-    Account, ApprovalId, Digest, FailureClass, JobState, OperationId, OperationState,
+    Account, Action, ApprovalId, Digest, FailureClass, JobState, OperationId, OperationState,
 };
 
 /// What an act leads to: entries in the person's name, or why not.
@@ -66,6 +66,10 @@ impl Engine {
     }
 
     fn judge(&mut self, facts: &JobFacts, by: &Account, act: &Act) -> Verdict {
+        let in_doubt = facts.unsettled().any(|one| one.action == Action::CutOver);
+        if in_doubt && matches!(act, Act::HandOver { .. } | Act::Retry) {
+            return Err("its cutover's outcome is not known yet; that is settled first".to_owned());
+        }
         match act {
             Act::Approve { approval, digest } => self.judge_gate(facts, by, approval, digest, None),
             Act::Reject {
@@ -109,7 +113,11 @@ impl Engine {
                 happened,
                 reference,
                 reason,
-            } => judge_rule(facts, by, operation, *happened, reference, reason),
+            } => {
+                let rule = &self.goal.contract.approval;
+                let may = !rule.required || rule.by.contains(by);
+                judge_rule(facts, by, may, operation, *happened, (reference, reason))
+            }
             Act::LookAgain { operation } => match facts.operations.get(operation) {
                 Some(one) if one.state == OperationState::Unknown => Ok((
                     vec![Event::OpUnknown {
@@ -196,38 +204,47 @@ impl Engine {
     }
 }
 
+/// `may_cut_over`: whether this account decides cutovers; only such a one rules on them.
 fn judge_rule(
     facts: &JobFacts,
     by: &Account,
+    may_cut_over: bool,
     operation: &OperationId,
     happened: bool,
-    reference: &str,
-    reason: &str,
+    (reference, reason): (&str, &str),
 ) -> Verdict {
-    let open = facts
+    let Some(own) = facts
         .operations
         .get(operation)
-        .is_some_and(|one| one.state == OperationState::Unknown);
-    if !open {
+        .filter(|one| one.state == OperationState::Unknown)
+    else {
         return Err("its outcome is known".to_owned());
+    };
+    if own.action == Action::CutOver && !may_cut_over {
+        return Err(format!("{by} is not an approver, and rules on no cutover"));
     }
     if reason.trim().is_empty() || (happened && reference.trim().is_empty()) {
         return Err("a ruling needs its reason, and the reference when it happened".to_owned());
     }
-    let event = if happened {
-        Event::OpApplied {
+    if happened {
+        let applied = Event::OpApplied {
             operation: operation.clone(),
             reference: reference.to_owned(),
             observed: format!("ruled by {by}: {reason}"),
             how: "ruling".to_owned(),
-        }
-    } else {
-        Event::OpRefused {
-            operation: operation.clone(),
-            why: format!("ruled by {by}: it did not happen: {reason}"),
-            class: FailureClass::Unclear,
-            retry_at: None,
-        }
-    };
-    Ok((vec![event], "ruled".to_owned()))
+        };
+        return Ok((vec![applied], "ruled".to_owned()));
+    }
+    let mut events = vec![Event::OpRefused {
+        operation: operation.clone(),
+        why: format!("ruled by {by}: it did not happen: {reason}"),
+        class: FailureClass::Unclear,
+        retry_at: None,
+    }];
+    // The old yes fires nothing again: whoever decides sees first that it was in doubt.
+    events.extend(own.approval.clone().map(|approval| Event::ApprovalVoided {
+        approval,
+        why: format!("its cutover was ruled not to have happened by {by}"),
+    }));
+    Ok((events, "ruled".to_owned()))
 }

@@ -1,8 +1,11 @@
 //! Where calls run: inline on a practice clock, or on a few threads in real time.
 
 use super::call::{Call, Context, Reply, perform};
-use crate::model::TimeMs;
+use crate::model::{FailureClass, TimeMs};
+use crate::worker::PrepareFailure;
+use crate::world::ports::{Effect, Lookup, PortError};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -113,10 +116,33 @@ fn serve(
             Err(_) => return,
         };
         let Ok((ticket, call)) = next else { return };
-        let reply = perform(&call, context).value;
+        // A defect in an adapter is an unclear answer, never silence.
+        let reply = catch_unwind(AssertUnwindSafe(|| perform(&call, context).value))
+            .unwrap_or_else(|_| broken(&call));
         if done.send((ticket, reply)).is_err() {
             return;
         }
+    }
+}
+
+/// What a call that panicked amounts to.
+fn broken(call: &Call) -> Reply {
+    let why = "the call ended by a defect of this program".to_owned();
+    let error = PortError {
+        what: why.clone(),
+        class: FailureClass::Unclear,
+        retry_after_ms: None,
+    };
+    match call {
+        Call::Prepare(_) => Reply::Prepared(Err(PrepareFailure {
+            why,
+            class: FailureClass::Unclear,
+        })),
+        Call::Effect(_) => Reply::Effect(Effect::Unknown { why }),
+        Call::LookUp { .. } => Reply::LookUp(Lookup::CannotTell { why }),
+        Call::RunState { .. } => Reply::RunState(Err(error)),
+        Call::Check(_) => Reply::Checked(Err(error)),
+        Call::Consequences { .. } => Reply::Consequences(Err(error)),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::cycles::cyclic;
 use super::surroundings::{ClauseView, UpstreamView, upstream_view};
 use crate::ledger::facts::JobFacts;
-use crate::model::{JobId, JobState, TimeMs, WaitKind};
+use crate::model::{ClauseId, Digest, JobId, JobState, TimeMs, WaitKind};
 use crate::world::ports::Output;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,10 +19,20 @@ pub(super) struct JobIndex {
     pub clauses: Vec<ClauseView>,
     pub output: Option<Output>,
     pub wait: Option<WaitKind>,
+    /// An operation has no known outcome.
+    pub unsettled: bool,
     pub in_flight: bool,
     level: u32,
     position: u64,
     timer: Option<TimeMs>,
+}
+
+impl JobIndex {
+    /// Ended, and with every outcome known: a job that a person took keeps the goal open while it is not
+    /// known what its last operation did.
+    fn is_over(&self) -> bool {
+        self.view.state.has_ended() && !self.unsettled
+    }
 }
 
 /// Further along first, then upstream first, then the source's order.
@@ -68,6 +78,7 @@ impl Index {
                     clauses: clauses_of(facts, output.as_ref()),
                     output,
                     wait: facts.wait.as_ref().map(|wait| wait.kind),
+                    unsettled: facts.unsettled().next().is_some(),
                     in_flight: false,
                     level: 0,
                     position: facts.position,
@@ -176,6 +187,7 @@ impl Index {
         let changed = job.view.settled() != view.settled();
         job.view = view;
         job.wait = facts.wait.as_ref().map(|wait| wait.kind);
+        job.unsettled = facts.unsettled().next().is_some();
         if was_ready && let Some(place) = self.place(&facts.id) {
             self.ready.insert(place);
         }
@@ -195,6 +207,16 @@ impl Index {
         }?;
         self.ready.remove(&next);
         self.active.insert(next.3.clone());
+        Some(next.3)
+    }
+
+    /// Takes a ready job of a set, whether a slot is free or not: a look-up is no work.
+    pub(super) fn take_of(&mut self, among: &BTreeSet<JobId>) -> Option<JobId> {
+        let next = among
+            .iter()
+            .filter_map(|id| self.place(id))
+            .find(|place| self.ready.contains(place))?;
+        self.ready.remove(&next);
         Some(next.3)
     }
 
@@ -249,22 +271,41 @@ impl Index {
         }
     }
 
+    /// Puts other checkers under the clauses; returns the jobs that must look again.
+    pub(super) fn set_checkers(&mut self, digests: &BTreeMap<ClauseId, Digest>) -> Vec<JobId> {
+        let mut changed = Vec::new();
+        for (id, job) in &mut self.jobs {
+            let mut touched = false;
+            for clause in &mut job.clauses {
+                if let Some(digest) = digests
+                    .get(&clause.id)
+                    .filter(|one| **one != clause.checker)
+                {
+                    clause.checker = digest.clone();
+                    touched = true;
+                }
+            }
+            if touched && !job.view.state.has_ended() {
+                changed.push(id.clone());
+            }
+        }
+        changed
+    }
+
     /// Jobs with a slot.
     pub(super) fn active_count(&self) -> usize {
         self.active.len()
     }
 
-    /// Whether every job has ended.
+    /// Whether every job has ended. One that is refused for damage has not.
     pub(super) fn all_ended(&self) -> bool {
-        self.jobs
-            .values()
-            .all(|job| job.view.state.has_ended() || job.damaged)
+        self.jobs.values().all(JobIndex::is_over)
     }
 
     /// Whether nothing but people can move any job on.
     pub(super) fn only_people(&self) -> bool {
         self.jobs.values().all(|job| {
-            job.view.state.has_ended()
+            job.is_over()
                 || job.damaged
                 || matches!(
                     job.wait,

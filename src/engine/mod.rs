@@ -1,6 +1,6 @@
-//! The engine: short loops from plain code (DESIGN sections 1, 6 and 7).
+//! The engine: short loops from plain code.
 //!
-//! [`decide`] is pure and says what to do next for one job; the [`Engine`] commits the intent, lets an
+//! [`decide()`] is pure and says what to do next for one job; the [`Engine`] commits the intent, lets an
 //! [`executor`] do it, commits the outcome and asks again. A restart is the same loop.
 
 pub mod adopt;
@@ -14,6 +14,7 @@ mod heartbeat;
 mod index;
 pub mod operation;
 mod plan;
+pub mod prove;
 pub mod quota;
 pub mod report;
 pub(crate) mod rig;

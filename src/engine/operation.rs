@@ -1,7 +1,8 @@
-//! Ids, back-off and what a look-up means (DESIGN section 7).
+//! Ids, back-off and what a look-up means.
 
 use crate::ledger::event::Event;
 use crate::ledger::facts::OperationFacts;
+use crate::ledger::read::ProofRow;
 use crate::model::{Action, Digest, GoalId, JobId, OperationId, TimeMs, canon::digest_parts};
 use crate::world::ports::{AdapterInfo, Effect, Lookup};
 
@@ -97,7 +98,7 @@ pub fn event_of_effect(
 pub fn event_of_look_up(
     operation: &OperationFacts,
     lookup: &Lookup,
-    info: &AdapterInfo,
+    proof: Option<String>,
     now: TimeMs,
 ) -> Event {
     let again = |answer: &str, why: String, to_verify: bool| Event::OpLookedUp {
@@ -123,7 +124,7 @@ pub fn event_of_look_up(
             true,
         ),
         Lookup::CannotTell { why } => again("cannot_tell", why.clone(), true),
-        Lookup::Absent => match proof(info, operation.action) {
+        Lookup::Absent => match proof {
             Some(proof) if operation.sends < MAX_SENDS => Event::OpSentAgain {
                 operation: operation.id.clone(),
                 proof,
@@ -142,17 +143,154 @@ pub fn event_of_look_up(
     }
 }
 
-/// The proof that a target keeps one effect per id, as one sentence; `None` without one.
-pub fn proof(info: &AdapterInfo, action: Action) -> Option<String> {
-    let proven = info
+/// What is known of a target keeping one effect per id.
+#[derive(Debug, Clone, Default)]
+pub struct Proofs {
+    /// Whether the adapter's own word counts: only for worlds that are part of this program, whose
+    /// property the project's tests hold.
+    pub declared_counts: bool,
+    /// Measurements, newest first.
+    pub measured: Vec<ProofRow>,
+}
+
+impl Proofs {
+    /// The valid proof for an action, as one sentence; `None` without one. A measurement counts more than
+    /// a declaration, and another version or its expiry voids it.
+    pub fn valid(&self, info: &AdapterInfo, action: Action, now: TimeMs) -> Option<String> {
+        let newest = self
+            .measured
+            .iter()
+            .find(|row| row.adapter == info.name && row.action == action.word());
+        match newest {
+            Some(row) if row.version == info.version && row.expires_at > now => {
+                row.proven.then(|| {
+                    format!(
+                        "measured on {}: {} {} keeps one effect per id for {action}",
+                        row.measured_at, row.adapter, row.version
+                    )
+                })
+            }
+            Some(_) => None,
+            None if self.declared_counts => declared(info, action),
+            None => None,
+        }
+    }
+}
+
+fn declared(info: &AdapterInfo, action: Action) -> Option<String> {
+    let kept = info
         .one_effect_per_id
         .get(action.word())
         .copied()
         .unwrap_or(false);
-    proven.then(|| {
+    kept.then(|| {
         format!(
             "{} {} keeps one effect per id for {action}",
             info.name, info.version
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{FailureClass, OperationState, Seq, digest_bytes};
+
+    fn info(version: &str) -> AdapterInfo {
+        AdapterInfo {
+            name: "scheduler".to_owned(),
+            version: version.to_owned(),
+            one_effect_per_id: [("stage".to_owned(), true)].into(),
+        }
+    }
+
+    fn row(proven: bool) -> ProofRow {
+        ProofRow {
+            seq: Seq(1),
+            adapter: "scheduler".to_owned(),
+            version: "2.1".to_owned(),
+            action: "stage".to_owned(),
+            method: String::new(),
+            counts: serde_json::Value::Null,
+            proven,
+            measured_at: TimeMs(0),
+            expires_at: TimeMs(1_000),
+        }
+    }
+
+    #[test]
+    fn a_proof_is_void_after_an_upgrade_after_its_expiry_and_for_another_action() {
+        let proofs = Proofs {
+            declared_counts: false,
+            measured: vec![row(true)],
+        };
+        let now = TimeMs(10);
+        assert!(proofs.valid(&info("2.1"), Action::Stage, now).is_some());
+        assert_eq!(proofs.valid(&info("2.2"), Action::Stage, now), None);
+        assert_eq!(
+            proofs.valid(&info("2.1"), Action::Stage, TimeMs(1_000)),
+            None
+        );
+        assert_eq!(proofs.valid(&info("2.1"), Action::CutOver, now), None);
+    }
+
+    #[test]
+    fn an_adapter_s_word_counts_only_for_embedded_worlds_and_never_against_a_measurement() {
+        let stage = |declared_counts, measured| {
+            Proofs {
+                declared_counts,
+                measured,
+            }
+            .valid(&info("2.1"), Action::Stage, TimeMs(10))
+        };
+        assert_eq!(stage(false, vec![]), None);
+        assert!(stage(true, vec![]).is_some());
+        assert_eq!(stage(true, vec![row(false)]), None);
+    }
+
+    #[test]
+    fn pauses_double_up_to_an_hour() {
+        assert_eq!(back_off_ms(30_000, 0), 30_000);
+        assert_eq!(back_off_ms(30_000, 3), 240_000);
+        assert_eq!(back_off_ms(30_000, 4_000_000_000), 3_600_000);
+    }
+
+    fn operation(sends: u32) -> OperationFacts {
+        OperationFacts {
+            id: OperationId::from("0123456789abcdef"),
+            action: Action::CutOver,
+            config: digest_bytes(b"config"),
+            ordinal: 1,
+            upstream: serde_json::Value::Array(Vec::new()),
+            approval: None,
+            state: OperationState::Intended,
+            reference: String::new(),
+            why: String::new(),
+            intended_at: TimeMs(0),
+            sends,
+            look_ups: 0,
+            next_look: None,
+            to_verify: false,
+        }
+    }
+
+    fn refused() -> Effect {
+        Effect::Refused {
+            why: "too many requests".to_owned(),
+            class: FailureClass::Environment,
+            retry_after_ms: Some(60_000),
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_the_first_send_is_the_outcome_and_of_a_resend_it_is_not() {
+        let first = event_of_effect(&operation(1), &refused(), 0, TimeMs(0));
+        assert!(matches!(first, Event::OpRefused { .. }), "{first:?}");
+        let again = event_of_effect(&operation(2), &refused(), 0, TimeMs(0));
+        let Event::OpUnknown { next_look, why, .. } = again else {
+            panic!("{again:?}");
+        };
+        assert_eq!(next_look, TimeMs(60_000));
+        assert!(why.contains("an earlier send may have worked"), "{why}");
+    }
 }

@@ -6,6 +6,7 @@ use super::operation::operation_id;
 use super::rig::Sabotage;
 use super::run::{Engine, EngineError, Errand};
 use super::surroundings::lineage_digest;
+use crate::ledger::LedgerError;
 use crate::ledger::event::Event;
 use crate::ledger::facts::{ApprovalState, JobFacts, OperationFacts, WaitFacts};
 use crate::model::{
@@ -30,8 +31,13 @@ impl Engine {
                 strategies: &self.goal.strategies,
             };
             let step = decide(&facts, rules, &around, self.now);
-            if self.take_step(id, &facts, step)? {
-                return Ok(());
+            match self.take_step(id, &facts, step) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(EngineError::Ledger(LedgerError::Damaged { why, .. })) => {
+                    return self.refuse_job(id, why);
+                }
+                Err(error) => return Err(error),
             }
         }
         self.index.release(id);
@@ -120,7 +126,7 @@ impl Engine {
         Ok(self.index.jobs.get(id).is_some_and(|job| job.in_flight))
     }
 
-    fn look_up(&mut self, id: &JobId, facts: &JobFacts, operation: &OperationId) {
+    pub(super) fn look_up(&mut self, id: &JobId, facts: &JobFacts, operation: &OperationId) {
         let Some(own) = facts.operations.get(operation) else {
             return;
         };
@@ -207,7 +213,7 @@ impl Engine {
             depends_on: facts.depends_on.clone(),
             output_table,
             previous,
-            comment: facts.comment.clone(),
+            comment: facts.comment_given.clone(),
         };
         self.call_after_commit(
             id,
@@ -228,6 +234,8 @@ impl Engine {
         let Some(config) = facts.config.clone() else {
             return self.hand_over(id, "it has no config to act on; this is a defect");
         };
+        // Nothing is intended that could not be sent.
+        self.text(&config)?;
         if action == Action::Stage && facts.state != JobState::Working {
             self.move_to(
                 id,
@@ -449,6 +457,17 @@ impl Engine {
         facts: &JobFacts,
         wait: &Waiting,
     ) -> Result<(), EngineError> {
+        let mut wait = wait.clone();
+        // A look that finds the same again does not put the end off: a run that nobody can observe, or
+        // that never ends, becomes overdue and is shown.
+        if let Some(own) = &facts.wait
+            && wait.kind == WaitKind::World
+            && own.kind == wait.kind
+            && own.reason == wait.reason
+        {
+            wait.overdue = own.overdue;
+        }
+        let wait = &wait;
         if !facts
             .wait
             .as_ref()
@@ -478,15 +497,21 @@ impl Engine {
     }
 }
 
-/// A wait is new when its reason or its end is; a later look at the same thing is not.
+/// A look at a run this much later than the one written down is written down again.
+const NEXT_LOOK_MOVES_MS: i64 = 5 * 60_000;
+
+/// A wait is new when its reason or its end is; a slightly later look at the same thing is not.
 fn is_same_wait(own: &WaitFacts, wait: &Waiting) -> bool {
-    let fixed_end = matches!(
-        wait.kind,
-        WaitKind::World | WaitKind::Quota | WaitKind::ToVerify
-    );
     own.kind == wait.kind
         && own.reason == wait.reason
-        && (!fixed_end || own.next_check == wait.next_check)
+        && match wait.kind {
+            // A run that goes on is polled; an entry a poll would fill the ledger.
+            WaitKind::World => {
+                (0..NEXT_LOOK_MOVES_MS).contains(&wait.next_check.since(own.next_check))
+            }
+            WaitKind::Quota | WaitKind::ToVerify => own.next_check == wait.next_check,
+            _ => true,
+        }
 }
 
 /// What the target left behind, as the ledger knows it.

@@ -4,16 +4,19 @@ use super::call::{Call, Context, Reply};
 use super::executor::{Executor, Ticket};
 use super::heartbeat::Heart;
 use super::index::Index;
+use super::operation::Proofs;
 use super::quota::{QUERIES, Quota};
 use super::rig::{Point, Rig, Sabotage};
 use super::surroundings::{ClauseView, QuotaView, Surroundings};
 use crate::check::checker;
-use crate::contract::Goal;
 use crate::contract::workdays::{add_working_ms, day_length_ms};
+use crate::contract::{Clause, Goal};
 use crate::ledger::event::{Actor, Entry, Event};
 use crate::ledger::facts::JobFacts;
 use crate::ledger::{Batch, Holder, Ledger, LedgerError};
-use crate::model::{Digest, JobId, OperationId, TimeMs, time::Clock};
+use crate::model::{
+    ClauseId, Digest, JobId, JobState, OperationId, TimeMs, digest_bytes, time::Clock,
+};
 use crate::world::ports::Output;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -132,18 +135,21 @@ pub(super) enum Errand {
 
 /// The engine of one goal.
 pub struct Engine {
+    /// First, so that calls in progress end before the ledger's lock is given back.
+    executor: Box<dyn Executor>,
     pub(super) ledger: Ledger,
     pub(super) goal: Goal,
     pub(super) context: Context,
     pub(super) index: Index,
     pub(super) quota: Option<Quota>,
+    pub(super) proofs: Proofs,
+    checkers: BTreeMap<ClauseId, Digest>,
     pub(super) now: TimeMs,
     pub(super) in_flight: BTreeMap<Ticket, (JobId, Errand)>,
     pub(super) rig: Rig,
     clock: Clock,
     /// What the clock said last; the engine's time moves by the difference.
     last_read: TimeMs,
-    executor: Box<dyn Executor>,
     settings: Settings,
     stop: Stop,
     operator: Option<Box<dyn Operator>>,
@@ -157,6 +163,7 @@ pub struct Engine {
     calls: Vec<(JobId, Errand, Call)>,
     last_beat: Option<Instant>,
     last_decision_check: Option<Instant>,
+    last_refresh: Option<Instant>,
 }
 
 /// What an engine is made of.
@@ -207,11 +214,18 @@ impl Engine {
         let now = view
             .last_engine_time()?
             .map_or(last_read, |last| last.max(last_read));
-        let all = view.all_facts(&goal.contract.id)?;
+        let (all, mut damage) = view.facts_at_start(&goal.contract.id)?;
         let clean = view.stopped_cleanly()?;
-        let damage = view.broken_chains()?;
+        damage.extend(view.broken_chains()?);
         let days = view.budget_days(&goal.contract.id)?;
-        let index = Index::new(&all, |facts, output| clause_views(&goal, facts, output));
+        let proofs = Proofs {
+            declared_counts: context.declared_proofs,
+            measured: view.proofs(&goal.contract.id)?,
+        };
+        let checkers = checker_digests(&goal);
+        let index = Index::new(&all, |facts, output| {
+            clause_views(&goal, &checkers, facts, output)
+        });
         let quota = goal
             .contract
             .budgets
@@ -230,6 +244,8 @@ impl Engine {
             context,
             index,
             quota,
+            proofs,
+            checkers,
             now,
             in_flight: BTreeMap::new(),
             rig,
@@ -247,6 +263,7 @@ impl Engine {
             calls: Vec::new(),
             last_beat: None,
             last_decision_check: None,
+            last_refresh: None,
         };
         engine.begin(&all, clean, &damage)?;
         Ok(engine)
@@ -258,27 +275,7 @@ impl Engine {
         clean: bool,
         damage: &[crate::ledger::Damage],
     ) -> Result<(), EngineError> {
-        for one in damage {
-            let id = JobId(one.job.clone());
-            match self.index.jobs.get_mut(&id) {
-                Some(job) if one.goal == self.goal.contract.id.0 => {
-                    job.damaged = true;
-                    self.emit_goal(Event::AlertRaised {
-                        rule: "damage".to_owned(),
-                        evidence: format!(
-                            "{}: {}; no operation of it is started",
-                            one.job, one.what
-                        ),
-                    });
-                }
-                _ => {
-                    return Err(EngineError::Ledger(LedgerError::Damaged {
-                        path: self.ledger.path().to_path_buf(),
-                        why: one.what.clone(),
-                    }));
-                }
-            }
-        }
+        self.refuse_damaged(damage)?;
         for facts in all {
             if self.rig.is(Sabotage::SkipSettle) {
                 self.rig
@@ -308,6 +305,55 @@ impl Engine {
         });
         self.commit()?;
         self.beat("running");
+        Ok(())
+    }
+
+    /// A body of the job that does not match its digest: the job is refused from now on.
+    pub(super) fn refuse_job(&mut self, id: &JobId, what: String) -> Result<(), EngineError> {
+        self.index.release(id);
+        let damage = crate::ledger::Damage {
+            goal: self.goal.contract.id.0.clone(),
+            job: id.0.clone(),
+            what,
+        };
+        self.refuse_damaged(&[damage])
+    }
+
+    /// A damaged job is refused before any operation of it; the others go on. Damage outside the jobs
+    /// ends the engine.
+    fn refuse_damaged(&mut self, damage: &[crate::ledger::Damage]) -> Result<(), EngineError> {
+        let known = self.ledger.read().alerts(&self.goal.contract.id)?;
+        for one in damage {
+            let id = JobId(one.job.clone());
+            if !one.job.is_empty() && one.goal != self.goal.contract.id.0 {
+                // Another goal's job is that goal's trouble.
+                continue;
+            }
+            let Some(job) = self.index.jobs.get_mut(&id) else {
+                return Err(EngineError::Ledger(LedgerError::Damaged {
+                    path: self.ledger.path().to_path_buf(),
+                    why: one.what.clone(),
+                }));
+            };
+            let evidence = format!("{id}: {}; no operation of it is started", one.what);
+            let told = known
+                .iter()
+                .any(|alert| alert.cleared_at.is_none() && alert.evidence == evidence);
+            if !job.damaged && !told {
+                self.batch.entries.push(Entry {
+                    at: self.now,
+                    goal: self.goal.contract.id.clone(),
+                    job: None,
+                    attempt: None,
+                    actor: Actor::Engine,
+                    event: Event::AlertRaised {
+                        rule: "damage".to_owned(),
+                        evidence,
+                    },
+                });
+            }
+            job.damaged = true;
+        }
         Ok(())
     }
 
@@ -365,14 +411,17 @@ impl Engine {
         if let Some(quota) = &mut self.quota {
             quota.roll(self.now);
         }
-        let draining = self.stop.level().is_some();
+        let draining = self.is_draining();
         for (ticket, reply) in self.executor.finished(self.now) {
             if let Some((job, errand)) = self.in_flight.remove(&ticket) {
                 self.take_reply(&job, errand, reply)?;
             }
         }
         if !draining {
-            self.take_decisions()?;
+            self.refresh_checkers();
+            if self.settle_first.is_empty() {
+                self.take_decisions()?;
+            }
             self.index.fire_timers(self.now);
             self.look_at_world()?;
             self.advance_ready()?;
@@ -406,6 +455,9 @@ impl Engine {
     }
 
     fn advance_ready(&mut self) -> Result<(), EngineError> {
+        if !self.settle_first.is_empty() {
+            return self.settle_what_was_left();
+        }
         let slots = self.goal.contract.limits.concurrent_jobs as usize;
         while self.batch.entries.len() < MAX_BATCH {
             let Some(id) = self.index.take_ready(slots) else {
@@ -413,14 +465,49 @@ impl Engine {
             };
             self.advance(&id)?;
         }
-        if !self.settle_first.is_empty() {
-            self.settle_first
-                .retain(|id| self.index.jobs.get(id).is_some_and(|job| job.in_flight));
-            if self.settle_first.is_empty() {
-                self.wake_everyone();
+        Ok(())
+    }
+
+    /// Looks up every operation that the engine before left without an outcome; until each was answered
+    /// once, nothing else happens.
+    fn settle_what_was_left(&mut self) -> Result<(), EngineError> {
+        while self.calls.len() < MAX_BATCH {
+            let Some(id) = self.index.take_of(&self.settle_first) else {
+                break;
+            };
+            let facts = self.facts(&id)?;
+            match facts.unsettled().next().map(|one| one.id.clone()) {
+                Some(operation) => self.look_up(&id, &facts, &operation),
+                None => self.settled_once(&id),
             }
         }
         Ok(())
+    }
+
+    /// A job's first look-up after the start was answered.
+    pub(super) fn settled_once(&mut self, id: &JobId) {
+        if self.settle_first.remove(id) && self.settle_first.is_empty() {
+            self.wake_everyone();
+        }
+    }
+
+    /// Notices a checker that was edited while the engine runs: its passes mean nothing under the new one.
+    fn refresh_checkers(&mut self) {
+        let due = self
+            .last_refresh
+            .is_none_or(|at| at.elapsed() >= BEAT_EVERY);
+        if !due {
+            return;
+        }
+        self.last_refresh = Some(Instant::now());
+        let digests = checker_digests(&self.goal);
+        if digests == self.checkers {
+            return;
+        }
+        for id in self.index.set_checkers(&digests) {
+            self.index.mark_ready(&id);
+        }
+        self.checkers = digests;
     }
 
     fn look_at_world(&mut self) -> Result<(), EngineError> {
@@ -486,6 +573,15 @@ impl Engine {
     }
 
     fn rest(&mut self) {
+        let for_people = self.clock.is_virtual()
+            && self.in_flight.is_empty()
+            && self.operator.is_none()
+            && (self.index.only_people() || self.index.all_ended());
+        if for_people {
+            // A person's time is real: a virtual clock that ran on meanwhile would only fill the ledger.
+            self.executor.wait(LONGEST_SLEEP);
+            return;
+        }
         let heart = Some(self.heart.next());
         let operator = self.operator.as_ref().and_then(|one| one.next(self.now));
         let next = [
@@ -536,10 +632,12 @@ impl Engine {
             return Ok(());
         }
         self.last_decision_check = Some(Instant::now());
-        for decision in self.ledger.read().pending_decisions()? {
-            if decision.goal == self.goal.contract.id {
-                self.answer(&decision)?;
-            }
+        for decision in self
+            .ledger
+            .read()
+            .pending_decisions(&self.goal.contract.id)?
+        {
+            self.answer(&decision)?;
         }
         Ok(())
     }
@@ -561,7 +659,11 @@ impl Engine {
         actor: Actor,
         event: Event,
     ) -> Result<(), EngineError> {
-        let mut facts = self.facts(id)?;
+        // Taken, not copied: they are put back changed below.
+        let mut facts = match self.changed.remove(id) {
+            Some(facts) => facts,
+            None => self.facts(id)?,
+        };
         let attempt = match event {
             Event::AttemptStarted { .. } => facts.attempt.0 + 1,
             _ => facts.attempt.0,
@@ -587,8 +689,8 @@ impl Engine {
                     self.index.mark_ready(down);
                 }
             }
-            self.changed.insert(id.clone(), facts);
         }
+        self.changed.insert(id.clone(), facts);
         self.batch.entries.push(entry);
         Ok(())
     }
@@ -665,6 +767,11 @@ impl Engine {
         self.settle_reply(job, errand, reply)
     }
 
+    /// Whether nothing new is started any more.
+    pub(super) fn is_draining(&self) -> bool {
+        self.stop.level().is_some()
+    }
+
     /// What `decide` may know of a job's surroundings.
     pub(super) fn surroundings(&self, id: &JobId) -> Surroundings {
         let Some(job) = self.index.jobs.get(id) else {
@@ -679,11 +786,11 @@ impl Engine {
             clauses: job.clauses.clone(),
             upstream,
             quota: self.quota.as_ref().map(Quota::view),
-            person_overdue: Some(add_working_ms(
-                &self.goal.contract.workdays,
-                self.now,
-                day_length_ms(&self.goal.contract.workdays),
-            )),
+            // Only a request waits for a person, and the calendar is dear.
+            person_overdue: (job.view.state == JobState::AwaitingApproval).then(|| {
+                let workdays = &self.goal.contract.workdays;
+                add_working_ms(workdays, self.now, day_length_ms(workdays))
+            }),
             in_cycle: job.in_cycle,
         }
     }
@@ -708,22 +815,33 @@ fn wall() -> TimeMs {
     Clock::Real.now()
 }
 
-fn clause_views(goal: &Goal, facts: &JobFacts, output: Option<&Output>) -> Vec<ClauseView> {
+/// Digest of each clause's checker as it stands now.
+fn checker_digests(goal: &Goal) -> BTreeMap<ClauseId, Digest> {
+    let digest = |clause: &Clause| match checker(&clause.check) {
+        Some(own) => own.digest(clause, &goal.base_dir),
+        None => digest_bytes(b"no checker"),
+    };
+    let clauses = goal.contract.accept.iter();
+    clauses
+        .map(|clause| (clause.id.clone(), digest(clause)))
+        .collect()
+}
+
+fn clause_views(
+    goal: &Goal,
+    checkers: &BTreeMap<ClauseId, Digest>,
+    facts: &JobFacts,
+    output: Option<&Output>,
+) -> Vec<ClauseView> {
     facts
         .clauses
         .iter()
-        .filter_map(|id| goal.contract.clause(id))
-        .map(|clause| {
-            let own = checker(&clause.check);
-            ClauseView {
-                id: clause.id.clone(),
-                clause_digest: clause.digest.clone(),
-                checker: own.map_or_else(
-                    || crate::model::digest_bytes(b"no checker"),
-                    |one| one.digest(clause, &goal.base_dir),
-                ),
-                queries: own.map_or(0, |one| one.queries(clause, output)),
-            }
+        .filter_map(|id| Some((goal.contract.clause(id)?, checkers.get(id)?)))
+        .map(|(clause, digest)| ClauseView {
+            id: clause.id.clone(),
+            clause_digest: clause.digest.clone(),
+            checker: digest.clone(),
+            queries: checker(&clause.check).map_or(0, |one| one.queries(clause, output)),
         })
         .collect()
 }

@@ -1,16 +1,17 @@
 //! Answers into entries.
 
-use super::approval::{approval_id, bundle};
+use super::approval::approval_id;
 use super::call::Reply;
-use super::decide::Waiting;
-use super::operation::{back_off_ms, event_of_effect, event_of_look_up, proof};
+use super::decide::{Rules, Step, Waiting, decide};
+use super::operation::{back_off_ms, event_of_effect, event_of_look_up};
 use super::rig::Sabotage;
 use super::run::{Engine, EngineError, Errand};
 use super::surroundings::ClauseView;
 use crate::check::Evidence;
 use crate::ledger::event::Event;
+use crate::ledger::facts::JobFacts;
 use crate::model::{
-    Digest, FailureClass, JobId, JobState, OperationId, OperationState, WaitKind, Wake,
+    Action, Digest, FailureClass, JobId, JobState, OperationId, OperationState, WaitKind, Wake,
 };
 use crate::worker::{PrepareFailure, PrepareReply};
 use crate::world::ports::{Effect, Lookup, PortError, RunState, Upstream};
@@ -36,7 +37,8 @@ impl Engine {
                 self.effected(id, &operation, &effect)?
             }
             (Errand::LookUp(operation), Reply::LookUp(lookup)) => {
-                self.looked_up(id, &operation, &lookup)?
+                self.looked_up(id, &operation, &lookup)?;
+                self.settled_once(id);
             }
             (Errand::Watch(operation), Reply::RunState(result)) => {
                 if self.watched(id, &operation, result)? == Next::AtTimer {
@@ -119,6 +121,18 @@ impl Engine {
         self.emit(id, shorten(event))
     }
 
+    /// Nothing is sent again for a job that a person took or paused, while the engine drains, or under a
+    /// yes that has expired.
+    fn may_send_again(&self, facts: &JobFacts, action: Action) -> bool {
+        let expired = facts
+            .approval
+            .as_ref()
+            .and_then(|own| own.expires_at)
+            .is_some_and(|at| at <= self.now);
+        let held = facts.state.has_ended() || facts.paused || self.is_draining();
+        !held && (action == Action::Stage || !expired)
+    }
+
     fn looked_up(
         &mut self,
         id: &JobId,
@@ -137,11 +151,15 @@ impl Engine {
         if settled && !corrects {
             return Ok(());
         }
-        let mut info = self.context.world.target.info();
-        let absent = *lookup == Lookup::Absent && proof(&info, own.action).is_none();
+        let info = self.context.world.target.info();
+        let mut proof = if self.may_send_again(&facts, own.action) {
+            self.proofs.valid(&info, own.action, self.now)
+        } else {
+            None
+        };
+        let absent = *lookup == Lookup::Absent && proof.is_none();
         if self.rig.fires(Sabotage::ResendWithoutProof, absent) {
-            info.one_effect_per_id
-                .insert(own.action.word().to_owned(), true);
+            proof = Some("none".to_owned());
         }
         let event = if self.rig.fires(Sabotage::AbsentIsRefused, absent) {
             let refused = Effect::Refused {
@@ -151,7 +169,7 @@ impl Engine {
             };
             event_of_effect(own, &refused, 0, self.now)
         } else {
-            event_of_look_up(own, lookup, &info, self.now)
+            event_of_look_up(own, lookup, proof, self.now)
         };
         let again = matches!(event, Event::OpSentAgain { .. });
         self.emit(id, shorten(event))?;
@@ -293,12 +311,14 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let facts = self.facts(id)?;
         let around = self.surroundings(id);
-        let Ok(lineage) = around.lineage() else {
+        let rules = Rules {
+            contract: &self.goal.contract,
+            strategies: &self.goal.strategies,
+        };
+        // Much may have changed while the target was asked; only what is still to be asked is asked.
+        let Step::Request(bundle) = decide(&facts, rules, &around, self.now) else {
             return Ok(());
         };
-        if facts.state != JobState::Reconciled && facts.state != JobState::AwaitingApproval {
-            return Ok(());
-        }
         let consequences = match result {
             Ok(list) => list.iter().take(20).map(|line| short(line)).collect(),
             Err(error) => {
@@ -307,7 +327,6 @@ impl Engine {
                 ))]
             }
         };
-        let bundle = bundle(&facts, &self.goal.contract, &around.clauses, &lineage);
         let count = facts.requests + 1;
         let expires_at = self
             .goal

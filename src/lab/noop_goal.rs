@@ -55,7 +55,7 @@ impl NoopGoal {
     /// When the goal does not parse with it.
     pub fn new(noop: Arc<Noop>, approval: &str, base_dir: &Path) -> Result<Self, LabError> {
         let text = GOAL.replace("{approval}", approval);
-        let mut parsed = parse_goal(&text, base_dir)?;
+        let mut parsed = parse_goal(&text, base_dir, None)?;
         parsed.contract = parsed.contract.resolve_me(&Account(OWNER.to_owned()));
         Ok(Self {
             id: parsed.contract.id.clone(),
@@ -107,6 +107,7 @@ impl NoopGoal {
             world: self.noop.world(),
             base_dir: Arc::new(self.parsed.base_dir.clone()),
             worker: Arc::new(NoopWorker),
+            declared_proofs: true,
             worker_ms: WORKER_MS,
         };
         let engine = Engine::new(Parts {

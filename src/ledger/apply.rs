@@ -2,7 +2,7 @@
 
 use super::event::{Act, Entry, Event};
 use super::facts::JobFacts;
-use crate::model::{GoalId, JobId, Seq};
+use crate::model::{GoalId, JobId, Seq, digest_bytes};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,12 @@ impl<'a> Applier<'a> {
         self.apply_check(seq, entry)?;
         self.apply_approval(entry)?;
         self.apply_decision(seq, entry)?;
-        self.apply_alert(seq, entry)
+        self.apply_goal_notes(seq, entry)
+    }
+
+    /// The job's facts so far, during a replay.
+    pub(super) fn facts(&self, goal: &GoalId, job: &JobId) -> Option<&JobFacts> {
+        self.facts.get(&(goal.clone(), job.clone()))
     }
 
     /// Writes the rows of all jobs that changed.
@@ -52,11 +57,7 @@ impl<'a> Applier<'a> {
 
     fn apply_to_facts(&mut self, entry: &Entry) -> rusqlite::Result<()> {
         let Some(job) = &entry.job else { return Ok(()) };
-        // Decisions are other processes' words; they change a job only through the engine's answer.
-        if matches!(
-            entry.event,
-            Event::DecisionSubmitted { .. } | Event::DecisionAnswered { .. }
-        ) {
+        if !entry.event.changes_job() {
             return Ok(());
         }
         let key = (entry.goal.clone(), job.clone());
@@ -467,7 +468,7 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    fn apply_alert(&self, seq: Seq, entry: &Entry) -> rusqlite::Result<()> {
+    fn apply_goal_notes(&self, seq: Seq, entry: &Entry) -> rusqlite::Result<()> {
         let goal = entry.goal.as_str();
         let job = entry.job.as_ref().map_or("", |job| job.as_str());
         match &entry.event {
@@ -478,6 +479,33 @@ impl<'a> Applier<'a> {
                          VALUES (?1, ?2, ?3, ?4, ?5, ?6, '')",
                     )?
                     .execute(params![seq.0, goal, job, rule, evidence, entry.at.0])?;
+            }
+            Event::ProofRecorded {
+                adapter,
+                version,
+                action,
+                method,
+                counts,
+                proven,
+                expires_at,
+            } => {
+                self.conn
+                    .prepare_cached(
+                        "INSERT INTO proofs(seq, goal, adapter, version, action, method, counts, proven,
+                           measured_ms, expires_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                    )?
+                    .execute(params![
+                        seq.0,
+                        goal,
+                        adapter,
+                        version,
+                        action.word(),
+                        method,
+                        counts.to_string(),
+                        proven,
+                        entry.at.0,
+                        expires_at.0
+                    ])?;
             }
             Event::AlertCleared { rule, why } => {
                 self.conn
@@ -499,17 +527,23 @@ pub(super) fn load_facts(
     goal: &GoalId,
     job: &JobId,
 ) -> rusqlite::Result<Option<JobFacts>> {
-    conn.prepare_cached("SELECT facts FROM jobs WHERE goal = ?1 AND job = ?2")?
+    conn.prepare_cached("SELECT facts, facts_digest FROM jobs WHERE goal = ?1 AND job = ?2")?
         .query_row(params![goal.as_str(), job.as_str()], facts_of_row)
         .optional()
 }
 
-/// Facts from a row whose first column holds them.
+/// Facts from a row whose first two columns are the facts and their digest. A row that was changed by
+/// anything but an entry is an error, not facts.
 pub(super) fn facts_of_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<JobFacts> {
     let text: String = row.get(0)?;
-    serde_json::from_str(&text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
-    })
+    let digest: String = row.get(1)?;
+    let error = |why: String| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, why.into())
+    };
+    if digest_bytes(text.as_bytes()).0 != digest {
+        return Err(error("a job's row does not match its digest".to_owned()));
+    }
+    serde_json::from_str(&text).map_err(|why| error(why.to_string()))
 }
 
 fn json<T: serde::Serialize>(value: &T) -> String {
@@ -519,11 +553,12 @@ fn json<T: serde::Serialize>(value: &T) -> String {
 fn write_job(conn: &Connection, facts: &JobFacts) -> rusqlite::Result<()> {
     let wait = facts.wait.as_ref();
     let to_verify = facts.operations.values().any(|one| one.to_verify);
+    let text = json(facts);
     conn.prepare_cached(
         "INSERT OR REPLACE INTO jobs(goal, job, position, title, state, reason, strategy, attempt, tries,
            clauses_passed, clauses_total, paused, to_verify, high_risk, wait_kind, wait_reason, wait_since_ms,
-           next_check_ms, overdue_ms, queries, last_progress_ms, facts)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+           next_check_ms, overdue_ms, queries, last_progress_ms, facts, facts_digest)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
     )?
     .execute(params![
         facts.goal.as_str(),
@@ -547,7 +582,8 @@ fn write_job(conn: &Connection, facts: &JobFacts) -> rusqlite::Result<()> {
         wait.map(|wait| wait.overdue.0),
         facts.queries as i64,
         facts.last_progress.0,
-        json(facts),
+        text,
+        digest_bytes(text.as_bytes()).as_str(),
     ])?;
     Ok(())
 }

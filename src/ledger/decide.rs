@@ -38,6 +38,41 @@ pub fn submit(
     Ok(id)
 }
 
+/// Longest text of a person that is kept, in characters.
+const MAX_WORDS: usize = 4_000;
+
+/// The act with its texts cut to a length that every entry can hold.
+fn cut(act: Act) -> Act {
+    let short = |text: String| text.chars().take(MAX_WORDS).collect::<String>();
+    match act {
+        Act::Reject {
+            approval,
+            digest,
+            reason,
+        } => Act::Reject {
+            approval,
+            digest,
+            reason: short(reason),
+        },
+        Act::HandOver { reason } => Act::HandOver {
+            reason: short(reason),
+        },
+        Act::Comment { text } => Act::Comment { text: short(text) },
+        Act::Rule {
+            operation,
+            happened,
+            reference,
+            reason,
+        } => Act::Rule {
+            operation,
+            happened,
+            reference: short(reference),
+            reason: short(reason),
+        },
+        Act::Approve { .. } | Act::Pause | Act::Resume | Act::Retry | Act::LookAgain { .. } => act,
+    }
+}
+
 /// A decision as an entry; `salt` keeps two of the same content apart.
 pub fn entry(
     goal: &GoalId,
@@ -48,6 +83,7 @@ pub fn entry(
     at: TimeMs,
     salt: TimeMs,
 ) -> Entry {
+    let act = cut(act);
     let content = serde_json::to_string(&act).unwrap_or_default();
     let process = std::process::id().to_string();
     let id = digest_parts([
@@ -105,30 +141,41 @@ mod tests {
 
     fn ask(path: &Path, at: i64) -> Result<DecisionId, LedgerError> {
         let (goal, job) = (GoalId::from("g"), JobId::from("a"));
-        let ann = Account("ann".into());
-        submit(path, &goal, &job, Act::Pause, &ann, "pts/1", TimeMs(at))
+        submit(
+            path,
+            &goal,
+            &job,
+            Act::Pause,
+            &Account("ann".into()),
+            "pts/1",
+            TimeMs(at),
+        )
     }
 
     #[test]
     fn a_decision_reaches_the_ledger_whether_or_not_an_engine_runs() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ledger.db");
-        assert!(matches!(ask(&path, 5), Err(LedgerError::Missing(_))));
+        assert!(matches!(ask(&path, 1), Err(LedgerError::Missing(_))));
         let engine = Ledger::open_for_engine(&path).unwrap();
-        let first = ask(&path, 6).unwrap();
+        let first = ask(&path, 2).unwrap();
         drop(engine);
-        let second = ask(&path, 7).unwrap();
-        let reader = Reader::open(&path).unwrap();
-        let pending = reader.view().pending_decisions().unwrap();
-        let ids: Vec<&DecisionId> = pending.iter().map(|row| &row.decision).collect();
-        assert_eq!(ids, [&first, &second]);
+        let second = ask(&path, 3).unwrap();
+        let pending = Reader::open(&path)
+            .unwrap()
+            .view()
+            .pending_decisions(&GoalId::from("g"))
+            .unwrap();
+        let ids: Vec<DecisionId> = pending.iter().map(|row| row.decision.clone()).collect();
+        assert_eq!(ids, [first, second]);
         assert_eq!(pending[0].by.0, "ann");
     }
 
     #[test]
     fn the_engine_s_time_is_the_machine_s_only_when_they_agree() {
         let dir = tempfile::tempdir().unwrap();
-        let engine = Ledger::open_for_engine(&dir.path().join("ledger.db")).unwrap();
+        let path = dir.path().join("ledger.db");
+        let engine = Ledger::open_for_engine(&path).unwrap();
         let wall = TimeMs(2_000_000_000_000);
         let time = |at| engine_time(engine.read(), at).unwrap();
         assert_eq!(time(wall), wall, "nothing is known");

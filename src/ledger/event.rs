@@ -476,6 +476,24 @@ pub enum Event {
         /// Why, one line.
         reason: String,
     },
+    /// Whether a target keeps one effect per id was measured, in staging.
+    #[serde(rename = "proof.recorded")]
+    ProofRecorded {
+        /// The adapter measured.
+        adapter: String,
+        /// Its version; another one voids the proof.
+        version: String,
+        /// Which action.
+        action: Action,
+        /// How it was measured, one sentence.
+        method: String,
+        /// What was sent and what exists, as counted.
+        counts: Value,
+        /// Whether one effect per id was seen throughout.
+        proven: bool,
+        /// When it is void in any case.
+        expires_at: TimeMs,
+    },
     /// Something needs attention.
     #[serde(rename = "alert.raised")]
     AlertRaised {
@@ -500,14 +518,14 @@ impl Event {
     /// # Errors
     /// Never for a value built by this program; serde's error is passed on all the same.
     pub fn to_stored(&self) -> Result<(String, String), serde_json::Error> {
-        let value = serde_json::to_value(self)?;
-        let kind = value
-            .get("kind")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
-        let body = value.get("body").cloned().unwrap_or(Value::Null);
-        Ok((kind, serde_json::to_string(&body)?))
+        // The form is `{"kind":"…","body":…}`; kinds are our own words and need no escapes.
+        let text = serde_json::to_string(self)?;
+        let parts = text
+            .strip_prefix("{\"kind\":\"")
+            .and_then(|rest| rest.strip_suffix('}'))
+            .and_then(|rest| rest.split_once("\",\"body\":"));
+        let (kind, body) = parts.unwrap_or_default();
+        Ok((kind.to_owned(), body.to_owned()))
     }
 
     /// Back from the stored form.
@@ -515,8 +533,19 @@ impl Event {
     /// # Errors
     /// When the kind is unknown (a newer program wrote it) or the body does not fit it.
     pub fn from_stored(kind: &str, body: &str) -> Result<Self, serde_json::Error> {
-        let body: Value = serde_json::from_str(body)?;
-        serde_json::from_value(serde_json::json!({ "kind": kind, "body": body }))
+        // The body is one value and nothing beside it, or it could bring keys of its own.
+        serde_json::from_str::<serde::de::IgnoredAny>(body)?;
+        let kind = serde_json::to_string(kind)?;
+        serde_json::from_str(&format!("{{\"kind\":{kind},\"body\":{body}}}"))
+    }
+
+    /// Whether it changes its job's facts. Decisions are other processes' words; they change a job only
+    /// through what the engine makes of them.
+    pub fn changes_job(&self) -> bool {
+        !matches!(
+            self,
+            Self::DecisionSubmitted { .. } | Self::DecisionAnswered { .. }
+        )
     }
 
     /// Whether this is an act of the job itself, which ends its wait.

@@ -198,8 +198,10 @@ pub struct JobFacts {
     pub reason: String,
     /// Paused by an operator.
     pub paused: bool,
-    /// Words for the next attempt.
+    /// An operator's words for the next attempt.
     pub comment: Option<String>,
+    /// The words that the current attempt was given.
+    pub comment_given: Option<String>,
     /// Current strategy, index into the plan; `None` before the first attempt.
     pub strategy: Option<u32>,
     /// Current attempt.
@@ -290,6 +292,7 @@ impl JobFacts {
             reason: String::new(),
             paused: false,
             comment: None,
+            comment_given: None,
             strategy: None,
             attempt: AttemptNo(0),
             attempt_open: false,
@@ -351,12 +354,13 @@ impl JobFacts {
                 self.strategy = Some(*strategy_index);
                 self.attempt = entry.attempt.unwrap_or(self.attempt);
                 self.attempt_open = true;
+                self.comment_given = self.comment.take();
                 self.prepare_tries = 0;
                 self.forget_config();
             }
             Event::AttemptEnded { .. } => {
                 self.attempt_open = false;
-                self.comment = None;
+                self.comment_given = None;
             }
             Event::ConfigProposed { config, .. } => {
                 self.forget_config();
@@ -558,6 +562,9 @@ impl JobFacts {
             Action::Stage => {}
             Action::CutOver => {
                 self.production = Some(reference.to_owned());
+                // What is in production is the job's config, also when a retry had begun meanwhile: jobs
+                // below it build upon that.
+                self.config = Some(operation.config.clone());
                 self.last_progress = at;
             }
         }
@@ -692,11 +699,17 @@ impl JobFacts {
                 next_check,
                 overdue,
             } => {
+                // A wait that is written again because its next look moved is the same wait.
+                let since = self
+                    .wait
+                    .as_ref()
+                    .filter(|own| own.kind == *wait && own.reason == *reason)
+                    .map_or(entry.at, |own| own.since);
                 self.wait = Some(WaitFacts {
                     kind: *wait,
                     reason: reason.clone(),
                     wakes: wakes.clone(),
-                    since: entry.at,
+                    since,
                     next_check: *next_check,
                     overdue: *overdue,
                 });

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Who holds a ledger, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +60,17 @@ pub fn engine_runs(ledger: &Path) -> bool {
     }
 }
 
+/// Takes the lock; a process that only asks whether an engine runs holds it for a moment.
+fn lock_soon(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..3 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(40)),
+            other => return other,
+        }
+    }
+    file.try_lock()
+}
+
 impl EngineLock {
     pub(crate) fn take(ledger: &Path) -> Result<Self, LedgerError> {
         let path = lock_path(ledger);
@@ -73,7 +85,7 @@ impl EngineLock {
             .truncate(false)
             .open(&path)
             .map_err(io)?;
-        match file.try_lock() {
+        match lock_soon(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();

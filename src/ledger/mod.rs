@@ -1,7 +1,7 @@
-//! The ledger: what was intended and what came of it (DESIGN section 4).
+//! The ledger: what was intended and what came of it.
 //!
 //! One SQLite file. `events` is append-only and chained by hash; everything else but `blobs` and
-//! `engine` is a projection that [`apply`] alone writes, in the event's own transaction. Nothing
+//! `engine` is a projection that `apply` alone writes, in the event's own transaction. Nothing
 //! outside this module sees SQL.
 
 mod apply;

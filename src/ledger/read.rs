@@ -460,6 +460,29 @@ pub struct AlertRow {
     pub cleared_why: String,
 }
 
+/// A measurement of a target in one row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProofRow {
+    /// Its entry.
+    pub seq: Seq,
+    /// The adapter measured.
+    pub adapter: String,
+    /// Its version.
+    pub version: String,
+    /// Which action.
+    pub action: String,
+    /// How it was measured.
+    pub method: String,
+    /// What was counted.
+    pub counts: Value,
+    /// Whether one effect per id was seen throughout.
+    pub proven: bool,
+    /// When it was measured.
+    pub measured_at: TimeMs,
+    /// When it is void in any case.
+    pub expires_at: TimeMs,
+}
+
 /// Questions over a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
@@ -704,10 +727,36 @@ impl<'a> View<'a> {
     /// Facts of all jobs of a goal, in the source's order.
     pub fn all_facts(&self, goal: &GoalId) -> Answer<Vec<JobFacts>> {
         self.all(
-            "SELECT facts FROM jobs WHERE goal = ?1 ORDER BY position",
+            "SELECT facts, facts_digest FROM jobs WHERE goal = ?1 ORDER BY position",
             params![goal.as_str()],
             facts_of_row,
         )
+    }
+
+    /// Facts of all jobs for an engine's start. A job whose row is damaged is replayed from its entries
+    /// and named: it may be shown, never worked on.
+    pub fn facts_at_start(&self, goal: &GoalId) -> Answer<(Vec<JobFacts>, Vec<super::Damage>)> {
+        let ids = self.job_ids(goal, &JobQuery::default())?;
+        let mut all = Vec::with_capacity(ids.len());
+        let mut damage = Vec::new();
+        for id in ids {
+            match self.facts(goal, &id) {
+                Ok(Some(facts)) => all.push(facts),
+                Ok(None) => {}
+                Err(error) => {
+                    damage.push(super::Damage {
+                        goal: goal.0.clone(),
+                        job: id.0.clone(),
+                        what: error.to_string(),
+                    });
+                    all.extend(
+                        super::verify::replay_job(self.conn, goal, &id)
+                            .map_err(|error| self.err(error))?,
+                    );
+                }
+            }
+        }
+        Ok((all, damage))
     }
 
     /// Attempts of a job, oldest first.
@@ -791,6 +840,15 @@ impl<'a> View<'a> {
         )
     }
 
+    /// One operation.
+    pub fn operation(&self, goal: &GoalId, id: &OperationId) -> Answer<Option<OperationRow>> {
+        self.one(
+            &format!("{OPERATION_COLUMNS} WHERE goal = ?1 AND operation = ?2"),
+            params![goal.as_str(), id.as_str()],
+            operation_row,
+        )
+    }
+
     /// Operations by state: `applied`, `refused`, `unknown`, `intended`.
     pub fn operation_counts(&self, goal: &GoalId) -> Answer<BTreeMap<String, u64>> {
         let rows = self.all(
@@ -849,6 +907,15 @@ impl<'a> View<'a> {
         )
     }
 
+    /// The oldest open request.
+    pub fn oldest_open_approval(&self, goal: &GoalId) -> Answer<Option<ApprovalRow>> {
+        self.one(
+            &format!("{APPROVAL_COLUMNS} WHERE goal = ?1 AND state = 'open' ORDER BY requested_ms, job LIMIT 1"),
+            params![goal.as_str()],
+            approval_row,
+        )
+    }
+
     /// One request.
     pub fn approval(&self, id: &ApprovalId) -> Answer<Option<ApprovalRow>> {
         self.one(
@@ -880,10 +947,12 @@ impl<'a> View<'a> {
     }
 
     /// Decisions that the engine has not answered, in the order they were submitted.
-    pub fn pending_decisions(&self) -> Answer<Vec<DecisionRow>> {
+    pub fn pending_decisions(&self, goal: &GoalId) -> Answer<Vec<DecisionRow>> {
         self.all(
-            &format!("{DECISION_COLUMNS} WHERE state = 'pending' ORDER BY seq LIMIT 1000"),
-            [],
+            &format!(
+                "{DECISION_COLUMNS} WHERE state = 'pending' AND goal = ?1 ORDER BY seq LIMIT 1000"
+            ),
+            params![goal.as_str()],
             decision_row,
         )
     }
@@ -913,6 +982,28 @@ impl<'a> View<'a> {
                     raised_at: TimeMs(row.get(4)?),
                     cleared_at: row.get::<_, Option<i64>>(5)?.map(TimeMs),
                     cleared_why: row.get(6)?,
+                })
+            },
+        )
+    }
+
+    /// Measurements of the goal's target, newest first, at most 100.
+    pub fn proofs(&self, goal: &GoalId) -> Answer<Vec<ProofRow>> {
+        self.all(
+            "SELECT seq, adapter, version, action, method, counts, proven, measured_ms, expires_ms FROM proofs
+             WHERE goal = ?1 ORDER BY seq DESC LIMIT 100",
+            params![goal.as_str()],
+            |row| {
+                Ok(ProofRow {
+                    seq: Seq(row.get(0)?),
+                    adapter: row.get(1)?,
+                    version: row.get(2)?,
+                    action: row.get(3)?,
+                    method: row.get(4)?,
+                    counts: serde_json::from_str(&row.get::<_, String>(5)?).unwrap_or(Value::Null),
+                    proven: row.get(6)?,
+                    measured_at: TimeMs(row.get(7)?),
+                    expires_at: TimeMs(row.get(8)?),
                 })
             },
         )

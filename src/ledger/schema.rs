@@ -20,6 +20,7 @@ pub(super) const PROJECTIONS: &[(&str, &str)] = &[
     ("approvals", "approval"),
     ("decisions", "decision"),
     ("budget_days", "goal, budget, day"),
+    ("proofs", "seq"),
     ("alerts", "seq"),
 ];
 

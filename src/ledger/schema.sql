@@ -49,7 +49,7 @@ CREATE TABLE jobs (
   clauses_passed INTEGER NOT NULL, clauses_total INTEGER NOT NULL, paused INTEGER NOT NULL,
   to_verify INTEGER NOT NULL, high_risk INTEGER NOT NULL, wait_kind TEXT, wait_reason TEXT, wait_since_ms INTEGER,
   next_check_ms INTEGER, overdue_ms INTEGER, queries INTEGER NOT NULL, last_progress_ms INTEGER NOT NULL,
-  facts TEXT NOT NULL, PRIMARY KEY (goal, job)
+  facts TEXT NOT NULL, facts_digest TEXT NOT NULL, PRIMARY KEY (goal, job)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX jobs_by_position ON jobs (goal, position);
 CREATE INDEX jobs_by_state ON jobs (goal, state);
@@ -97,6 +97,13 @@ CREATE TABLE budget_days (
   goal TEXT NOT NULL, budget TEXT NOT NULL, day TEXT NOT NULL, reserved INTEGER NOT NULL, spent INTEGER NOT NULL,
   PRIMARY KEY (goal, budget, day)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE proofs (
+  seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, adapter TEXT NOT NULL, version TEXT NOT NULL, action TEXT NOT NULL,
+  method TEXT NOT NULL, counts TEXT NOT NULL, proven INTEGER NOT NULL, measured_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX proofs_by_goal ON proofs (goal, seq);
 
 CREATE TABLE alerts (
   seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, rule TEXT NOT NULL, evidence TEXT NOT NULL,

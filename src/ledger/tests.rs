@@ -265,7 +265,7 @@ fn one_engine_a_ledger_and_decisions_from_any_process() {
         other.append(&forbidden),
         Err(LedgerError::Refused(_))
     ));
-    let pending = engine.read().pending_decisions().unwrap();
+    let pending = engine.read().pending_decisions(&GOAL.into()).unwrap();
     assert_eq!((pending.len(), pending[0].by.0.as_str()), (1, "ann"));
     drop(engine);
     Ledger::open_for_engine(&path).unwrap();

@@ -4,6 +4,7 @@ use super::apply::{Applier, FactsCache};
 use super::blobs;
 use super::error::LedgerError;
 use super::event::{Actor, Entry, Event};
+use super::facts::{ApprovalState, JobFacts};
 use super::read::Reader;
 use super::schema;
 use super::store::StoredEvent;
@@ -41,6 +42,8 @@ pub struct VerifyReport {
     pub damage: Vec<Damage>,
     /// How much more does not fit.
     pub more: u64,
+    /// Keep every damage: an engine's start must know of each damaged job.
+    keep_all: bool,
 }
 
 impl VerifyReport {
@@ -64,7 +67,7 @@ impl VerifyReport {
     }
 
     fn add(&mut self, goal: &str, job: &str, what: String) {
-        if self.damage.len() < MAX_REPORTED {
+        if self.keep_all || self.damage.len() < MAX_REPORTED {
             self.damage.push(Damage {
                 goal: goal.to_owned(),
                 job: job.to_owned(),
@@ -101,7 +104,10 @@ pub fn verify(path: &Path) -> Result<VerifyReport, LedgerError> {
 /// # Errors
 /// When the events cannot be read at all.
 pub(crate) fn broken_chains(conn: &Connection) -> rusqlite::Result<Vec<Damage>> {
-    let mut report = VerifyReport::default();
+    let mut report = VerifyReport {
+        keep_all: true,
+        ..VerifyReport::default()
+    };
     let mut chains = ChainCheck::default();
     each_event(conn, |event, hash| {
         chains.add(&event, &hash, &mut report);
@@ -198,7 +204,16 @@ fn replay(conn: &Connection, report: &mut VerifyReport) -> rusqlite::Result<Conn
             report.entries += 1;
             chains.add(&event, &hash, report);
             match entry_of(&event) {
-                Ok(entry) => applier.apply(Seq(event.seq), &entry)?,
+                Ok(entry) => {
+                    if let Some(why) = unapproved_use(&applier, &entry) {
+                        report.add(
+                            &event.goal,
+                            &event.job,
+                            format!("entry {}: {why}", event.seq),
+                        );
+                    }
+                    applier.apply(Seq(event.seq), &entry)?;
+                }
                 Err(why) => report.add(
                     &event.goal,
                     &event.job,
@@ -217,6 +232,48 @@ fn replay(conn: &Connection, report: &mut VerifyReport) -> rusqlite::Result<Conn
     }
     chains.finish(conn, report)?;
     Ok(scratch)
+}
+
+/// Why an intent that uses an approval may not: nothing in the entries before it says yes.
+fn unapproved_use(applier: &Applier<'_>, entry: &Entry) -> Option<String> {
+    let Event::OpIntended {
+        operation,
+        approval: Some(approval),
+        ..
+    } = &entry.event
+    else {
+        return None;
+    };
+    let facts = applier.facts(&entry.goal, entry.job.as_ref()?)?;
+    let said_yes = facts
+        .approval
+        .as_ref()
+        .is_some_and(|own| own.id == *approval && own.state == ApprovalState::Approved);
+    (!said_yes)
+        .then(|| format!("operation {operation} uses request {approval}, which nobody approved"))
+}
+
+/// A job's facts from its entries alone; `None` when they do not begin with its listing.
+pub(super) fn replay_job(
+    conn: &Connection,
+    goal: &GoalId,
+    job: &JobId,
+) -> rusqlite::Result<Option<JobFacts>> {
+    let mut facts: Option<JobFacts> = None;
+    each_event(conn, |event, _| {
+        if event.goal == goal.0
+            && event.job == job.0
+            && let Ok(entry) = entry_of(&event)
+            && entry.event.changes_job()
+        {
+            match &mut facts {
+                Some(facts) => facts.apply(&entry),
+                None => facts = JobFacts::added(&entry),
+            }
+        }
+        Ok(())
+    })?;
+    Ok(facts)
 }
 
 pub(super) fn entry_of(event: &StoredEvent) -> Result<Entry, String> {

@@ -32,8 +32,9 @@ impl fmt::Display for Digest {
 pub fn digest_bytes(bytes: &[u8]) -> Digest {
     let mut text = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
+        for half in [byte >> 4, byte & 15] {
+            text.push(char::from_digit(u32::from(half), 16).unwrap_or('0'));
+        }
     }
     Digest(text)
 }

@@ -71,7 +71,7 @@ text_id!(
     StrategyId
 );
 text_id!(
-    /// A side effect: 16 hex digits, stable over resends (DESIGN section 7).
+    /// A side effect: 16 hex digits, stable over resends.
     OperationId
 );
 text_id!(

@@ -105,7 +105,7 @@ fn push_control_picture(c: char, out: &mut String) {
 }
 
 /// Characters that a terminal may act on, or that change what a reader sees without being seen.
-fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     matches!(c as u32,
         0x80..=0x9f            // C1
         | 0xad                 // soft hyphen

@@ -1,4 +1,4 @@
-//! States and verdicts (DESIGN sections 2 and 6).
+//! States and verdicts.
 
 use crate::model::TimeMs;
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,7 @@ words!(
 );
 
 words!(
-    /// Whose failure it was (DESIGN section 6).
+    /// Whose failure it was.
     FailureClass {
         /// The config's own: the same config would fail again.
         Job = "job",

@@ -142,7 +142,9 @@ pub fn assert_kept_its_promises(demo: &Demo, report: &Value) {
         different_outputs(&world, &rows, &done),
         Vec::<String>::new()
     );
-    assert_effects(&world, &ledger, &done);
+    assert_eq!(wrong_effects(&world, &ledger), Vec::<String>::new());
+    let moved = strings(&world, "select job from production_jobs");
+    assert_eq!(BTreeSet::from_iter(moved), done);
     assert_approved(&ledger, &done);
     assert_counts(report, &ends, &world, &ledger);
 }
@@ -250,9 +252,9 @@ fn assert_retirements(
     assert_eq!(told.len(), 15);
 }
 
-/// Each effect happened once, and world and ledger tell of the same ones.
-fn assert_effects(world: &Connection, ledger: &Connection, done: &BTreeSet<String>) {
-    let twice = |sql: &str| strings(world, sql);
+/// What happened twice, and what only the world or only the ledger tells of.
+pub fn wrong_effects(world: &Connection, ledger: &Connection) -> Vec<String> {
+    let mut wrong = Vec::new();
     for (what, sql) in [
         (
             "effects",
@@ -275,7 +277,11 @@ fn assert_effects(world: &Connection, ledger: &Connection, done: &BTreeSet<Strin
             "select job from staging_jobs group by job, config_digest having count(*) > 3",
         ),
     ] {
-        assert_eq!(twice(sql), Vec::<String>::new(), "{what}");
+        wrong.extend(
+            strings(world, sql)
+                .iter()
+                .map(|one| format!("{what}: {one}")),
+        );
     }
     let happened: BTreeSet<String> = strings(
         world,
@@ -290,12 +296,12 @@ fn assert_effects(world: &Connection, ledger: &Connection, done: &BTreeSet<Strin
          from events e where kind = 'op.applied'",
     );
     let known: BTreeSet<String> = applied.iter().cloned().collect();
-    assert_eq!(known.len(), applied.len(), "recorded as applied twice");
-    assert_eq!(known, happened, "world and ledger differ");
-    let moved: BTreeSet<String> = strings(world, "select job from production_jobs")
-        .into_iter()
-        .collect();
-    assert_eq!(moved, *done);
+    if known.len() != applied.len() {
+        wrong.push("recorded as applied twice".to_owned());
+    }
+    let differing = known.symmetric_difference(&happened);
+    wrong.extend(differing.map(|one| format!("only one side knows: {one}")));
+    wrong
 }
 
 /// Each cutover uses a request that the owner approved before.

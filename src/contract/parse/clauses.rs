@@ -3,7 +3,6 @@
 use super::free;
 use super::section::{Section, nearest};
 use super::sections::check_id;
-use crate::check::{CHECKERS, checker};
 use crate::contract::types::{Clause, Strategy};
 use crate::model::{ClauseId, StrategyId, digest_json};
 use serde_json::{Map, Value as Json, json};
@@ -80,9 +79,12 @@ fn judge_checker(section: &Section<'_>, clause: &Clause) {
         }
         return;
     }
-    match checker(&clause.check) {
-        Some(checker) => {
-            for why in checker.problems(clause) {
+    let Some(checkers) = section.context.checkers else {
+        return;
+    };
+    match checkers.problems(clause) {
+        Some(problems) => {
+            for why in problems {
                 let span = section.key_span("check");
                 section
                     .context
@@ -90,7 +92,7 @@ fn judge_checker(section: &Section<'_>, clause: &Clause) {
             }
         }
         None => {
-            let names = CHECKERS.iter().map(|checker| checker.name());
+            let names = checkers.names().into_iter();
             let meant = match nearest(&clause.check, names.clone()) {
                 Some(name) => format!("did you mean \"{name}\"?"),
                 None => format!("known are {}.", names.collect::<Vec<_>>().join(", ")),

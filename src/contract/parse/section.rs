@@ -1,6 +1,7 @@
 //! Reading one table: typed keys, positions, and a complaint about every key that nobody asked for.
 
 use super::problem::{MAX_PROBLEMS, Problem, position};
+use crate::contract::types::Checkers;
 use std::cell::RefCell;
 use std::ops::Range;
 use toml_edit::{Item, TableLike, Value};
@@ -16,15 +17,18 @@ pub(super) type Span = Range<usize>;
 /// What all sections share: the text and what was found wrong with it.
 pub(super) struct Context<'t> {
     text: &'t str,
+    /// Who judges clauses' parameters; nobody when an adopted text is read again.
+    pub(super) checkers: Option<&'t dyn Checkers>,
     problems: RefCell<Vec<(usize, String, Option<String>)>>,
     questions: RefCell<Vec<String>>,
     notes: RefCell<Vec<String>>,
 }
 
 impl<'t> Context<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
+    pub(super) fn new(text: &'t str, checkers: Option<&'t dyn Checkers>) -> Self {
         Self {
             text,
+            checkers,
             problems: RefCell::new(Vec::new()),
             questions: RefCell::new(Vec::new()),
             notes: RefCell::new(Vec::new()),

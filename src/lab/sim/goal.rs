@@ -75,7 +75,7 @@ every = "{hours}h"
 
 /// Parses it, with the owner as `@me`.
 pub(super) fn parse(text: &str) -> Result<Goal, GoalError> {
-    let mut goal = parse_goal(text, Path::new("/simulation"))?;
+    let mut goal = parse_goal(text, Path::new("/simulation"), None)?;
     goal.contract = goal.contract.resolve_me(&Account(OWNER.to_owned()));
     Ok(goal)
 }

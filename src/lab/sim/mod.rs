@@ -10,6 +10,7 @@ mod ports;
 mod run;
 mod scenario;
 mod shrink;
+mod trace;
 mod world;
 
 pub use crate::engine::rig::Sabotage;

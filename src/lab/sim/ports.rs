@@ -67,7 +67,7 @@ impl SimWorld {
             return Err(PortError {
                 what: "the question was dropped".to_owned(),
                 class: FailureClass::Unclear,
-                retry_after_ms: (count % 2 == 0).then_some(2 * MINUTE_MS),
+                retry_after_ms: (count.is_multiple_of(2)).then_some(2 * MINUTE_MS),
             });
         }
         Ok(self.takes(&mut state, kind, job, count))
@@ -86,11 +86,11 @@ impl SimWorld {
             });
         }
         if self.minute_is_full(state) {
-            let pause = (count % 2 == 0).then_some(MINUTE_MS);
+            let pause = (count.is_multiple_of(2)).then_some(MINUTE_MS);
             return Some(refused("too many requests", pause));
         }
         if self.fault(state, self.faults.refused, "refused", job, count) {
-            let pause = (count % 2 == 0).then_some(20_000);
+            let pause = (count.is_multiple_of(2)).then_some(20_000);
             return Some(refused("the target is busy", pause));
         }
         if self.fault(state, self.faults.lost_before, "lost before", job, count) {
@@ -205,7 +205,7 @@ impl Target for SimWorld {
             job,
             count,
         ) {
-            let value = if count % 2 == 0 {
+            let value = if count.is_multiple_of(2) {
                 Lookup::CannotTell {
                     why: "two objects came back".to_owned(),
                 }

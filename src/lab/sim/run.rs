@@ -5,13 +5,13 @@ use super::goal;
 use super::oracle::{Oracle, Violation};
 use super::people::People;
 use super::scenario::{Crash, Scenario};
+use super::trace::line_of;
 use super::world::{SimWorker, SimWorld};
 use crate::contract::Goal;
 use crate::engine::adopt::{Adoption, adopt, list_jobs};
 use crate::engine::call::Context;
 use crate::engine::rig::{Rig, Sabotage};
 use crate::engine::run::{Engine, EngineError, Finish, Parts, Settings, Stop};
-use crate::ledger::read::EventRow;
 use crate::ledger::{Ledger, verify};
 use crate::model::time::Steering;
 use crate::model::{Account, Seq, TimeMs, digest_bytes, time::Clock};
@@ -39,6 +39,8 @@ pub struct Options {
     pub sabotage: Option<Sabotage>,
     /// Keep a readable trace.
     pub trace: bool,
+    /// Digest the whole log, so that two runs can be compared.
+    pub log: bool,
     /// Also verify the whole ledger at the end: chains, projections, blobs.
     pub verify: bool,
 }
@@ -48,7 +50,7 @@ pub struct Options {
 pub struct Outcome {
     /// Rules that were broken, in the order in which it was seen.
     pub violations: Vec<Violation>,
-    /// Digest of the whole log; the same for the same scenario.
+    /// Digest of the whole log, if asked for; the same for the same scenario.
     pub log: String,
     /// Entries in it.
     pub entries: u64,
@@ -145,7 +147,11 @@ impl<'a> Run<'a> {
         let clock = Arc::new(Steering::new(START));
         let world = SimWorld::new(scenario, Arc::clone(&clock));
         let oracle = Oracle::new(goal::terms(scenario, &goal, &world));
-        drop(Ledger::open_for_simulation(&path)?);
+        let empty = folder.join("empty.db");
+        if !empty.exists() {
+            drop(Ledger::open_for_simulation(&empty)?);
+        }
+        std::fs::copy(&empty, &path).map_err(setup)?;
         Ok(Self {
             office: Ledger::open_for_simulated_decisions(&path)?,
             people: People::new(scenario.seed),
@@ -193,6 +199,7 @@ impl<'a> Run<'a> {
             world: self.world.world(),
             base_dir: Arc::new(self.goal.base_dir.clone()),
             worker: Arc::new(SimWorker(Arc::clone(&self.world))),
+            declared_proofs: true,
             worker_ms: 20_000,
         };
         let parts = Parts {
@@ -258,7 +265,7 @@ impl<'a> Run<'a> {
                     self.clock.stop_at_ms(i64::MAX);
                     self.clock.pass_ms((at - self.clock.passed_ms()).max(1));
                     // Now and then somebody stops a resting engine as one should.
-                    if self.turns % 3 == 0 {
+                    if self.turns.is_multiple_of(3) {
                         self.stop()?;
                         if !self.begin(None)? {
                             return Ok(false);
@@ -363,15 +370,18 @@ impl<'a> Run<'a> {
             for row in &rows {
                 let before = self.oracle.found.len();
                 self.oracle.read(row);
+                if !self.options.trace && !self.options.log {
+                    continue;
+                }
                 let line = line_of(row);
+                self.log = digest_bytes(format!("{}{line}", self.log).as_bytes()).0;
                 if self.options.trace {
-                    self.trace.push(line.clone());
+                    self.trace.push(line);
                     for one in self.oracle.found.iter().skip(before) {
                         self.trace
                             .push(format!("    !!! {}: {}", one.rule, one.what));
                     }
                 }
-                self.log = digest_bytes(format!("{}{line}", self.log).as_bytes()).0;
             }
             if self.oracle.seq() < last {
                 return Ok(());
@@ -479,24 +489,4 @@ enum Turn {
     Broken,
     Worked,
     Rests,
-}
-
-/// An entry in one line, without what differs from process to process.
-fn line_of(row: &EventRow) -> String {
-    let body = match &row.event {
-        Some(crate::ledger::Event::EngineStarted { .. }) => String::new(),
-        Some(event) => serde_json::to_value(event)
-            .ok()
-            .and_then(|value| value.get("body").map(ToString::to_string))
-            .unwrap_or_default(),
-        None => "?".to_owned(),
-    };
-    format!(
-        "{:>6} {} {:<9} {:<9} {} {body}",
-        row.seq.0,
-        row.at,
-        row.job.as_ref().map_or("", |job| job.as_str()),
-        row.actor,
-        row.kind,
-    )
 }

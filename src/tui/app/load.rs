@@ -281,7 +281,7 @@ impl Loader {
 }
 
 fn parse(text: &str, row: &ContractRow) -> Option<Goal> {
-    parse_goal(text, &row.base_dir).ok()
+    parse_goal(text, &row.base_dir, None).ok()
 }
 
 fn text_of(bytes: Option<Vec<u8>>) -> Option<String> {

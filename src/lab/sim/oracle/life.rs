@@ -2,7 +2,6 @@
 
 use super::{Causes, Oracle, WaitLog, at_clock, lineage_of};
 use crate::ledger::event::{Act, Event};
-use crate::ledger::read::EventRow;
 use crate::model::{
     Action, FailureClass, JobId, JobState, OperationId, TimeMs, Verdict, WaitKind, Wake,
 };
@@ -14,7 +13,7 @@ const MANY_CHECKS: u32 = 6;
 const SLACK_MS: i64 = 60_000;
 
 impl Oracle {
-    pub(super) fn read_life(&mut self, id: &JobId, row: &EventRow, event: &Event) {
+    pub(super) fn read_life(&mut self, id: &JobId, event: &Event) {
         self.read_causes(id, event);
         let Some(job) = self.jobs.get_mut(id) else {
             return;
@@ -43,12 +42,12 @@ impl Oracle {
                     job.causes.person = true;
                 }
             }
-            Event::JobMoved { state, reason } => self.moved(id, row, *state, reason),
+            Event::JobMoved { state, reason } => self.moved(id, *state, reason),
             _ => {}
         }
     }
 
-    fn moved(&mut self, id: &JobId, row: &EventRow, state: JobState, reason: &str) {
+    fn moved(&mut self, id: &JobId, state: JobState, reason: &str) {
         let Some(job) = self.jobs.get(id).cloned() else {
             return;
         };
@@ -62,7 +61,7 @@ impl Oracle {
         }
         match state {
             JobState::CutOver => self.check_done(id),
-            JobState::Reconciled | JobState::AwaitingApproval => self.check_passes(id),
+            JobState::Reconciled | JobState::AwaitingApproval => self.check_passes(id, state),
             JobState::HandedOver => {
                 if let Some(what) = self.no_cause(id, &job.causes, job.held) {
                     self.flag(
@@ -73,22 +72,21 @@ impl Oracle {
             }
             _ => {}
         }
-        let _ = row;
         if let Some(job) = self.jobs.get_mut(id) {
             job.state = state;
         }
     }
 
-    fn check_passes(&mut self, id: &JobId) {
+    fn check_passes(&mut self, id: &JobId, state: JobState) {
         let Some(job) = self.jobs.get(id) else { return };
         let (Some(config), Ok(ground)) = (&job.config, self.ground(job)) else {
             // Upstream is changing: the job will be looked at again.
             return;
         };
-        // A request that an upstream change has just made stale goes back to be asked again.
-        let voided = job.state == JobState::AwaitingApproval;
+        // Back from a request that an upstream change has just made stale, to be asked again.
+        let back = job.state == JobState::AwaitingApproval && state == JobState::Reconciled;
         if let Some(why) = job.not_passed(&self.terms, config, &lineage_of(&ground))
-            && !voided
+            && !back
         {
             self.flag("no pass without evidence", format!("{id}: {why}"));
         }
@@ -172,9 +170,19 @@ impl Oracle {
                 next_check,
                 overdue,
             } => {
+                // A wait that goes on may be overdue, and then it is shown; it may not put its end off.
+                let same = job
+                    .wait
+                    .as_ref()
+                    .filter(|own| own.kind == *wait && own.reason == *reason);
+                let put_off =
+                    *wait == WaitKind::World && same.is_some_and(|own| *overdue > own.overdue);
+                let since = same.map_or(at, |own| own.since);
+                let goes_on = same.is_some() || *wait == WaitKind::ToVerify;
                 job.wait = Some(WaitLog {
                     kind: *wait,
                     reason: reason.clone(),
+                    since,
                     next_check: *next_check,
                     overdue: *overdue,
                 });
@@ -188,8 +196,15 @@ impl Oracle {
                     WaitKind::Upstream => wakes.iter().any(|one| matches!(one, Wake::Job { .. })),
                     WaitKind::Paused => !wakes.is_empty(),
                 };
-                if !live || *next_check <= at || *overdue <= at {
+                let over = *overdue <= at && !goes_on && !reason.starts_with("outcome of");
+                if !live || *next_check <= at || over {
                     self.flag("no wait without a live wake", format!("{id}: {reason}"));
+                }
+                if put_off {
+                    self.flag(
+                        "a wait does not put its own end off",
+                        format!("{id}: {reason}"),
+                    );
                 }
             }
             // Words and looks do not end a wait.
@@ -223,7 +238,8 @@ impl Oracle {
                 wait.kind,
                 WaitKind::Person | WaitKind::Paused | WaitKind::ToVerify
             );
-            let upstream = wait.kind == WaitKind::Upstream && self.ground(job).is_err();
+            let upstream =
+                wait.kind == WaitKind::Upstream && (self.ground(job).is_err() || self.follows(job));
             let by_clock = matches!(
                 wait.kind,
                 WaitKind::World | WaitKind::Quota | WaitKind::ToVerify
@@ -232,7 +248,9 @@ impl Oracle {
                 found.push(("no wait without a live wake", seen));
             } else if !person && !upstream {
                 found.push(("every job ends or waits for a person", seen));
-            } else if late(wait.overdue, 2 * self.terms.heartbeat_ms) && !self.stall_alert {
+            } else if late(wait.overdue.max(wait.since), 2 * self.terms.heartbeat_ms)
+                && !self.stall_alert
+            {
                 found.push(("a wait that is overdue is shown", seen));
             }
         }

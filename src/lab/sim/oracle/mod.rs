@@ -107,6 +107,8 @@ struct Causes {
 struct WaitLog {
     kind: WaitKind,
     reason: String,
+    /// When it began; looks that find the same do not begin it anew.
+    since: TimeMs,
     next_check: TimeMs,
     overdue: TimeMs,
 }
@@ -203,7 +205,7 @@ impl Oracle {
             self.read_operation(id, row.at, event);
             self.read_check(id, event);
             self.read_gate(id, row, event);
-            self.read_life(id, row, event);
+            self.read_life(id, event);
         }
     }
 
@@ -265,6 +267,14 @@ impl Oracle {
             }
             _ => {}
         }
+    }
+
+    /// Whether a job upstream still has to go into production, or to be rejected, before this one may.
+    fn follows(&self, job: &JobLog) -> bool {
+        job.upstream
+            .iter()
+            .filter_map(|id| self.jobs.get(id))
+            .any(|up| matches!(up.state, JobState::Reconciled | JobState::AwaitingApproval))
     }
 
     /// What a job is built upon as the log stands; the upstream job that may still change otherwise.

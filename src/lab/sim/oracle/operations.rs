@@ -118,6 +118,12 @@ impl Oracle {
                 format!("{id} upon {up}"),
             ),
         }
+        if *action == Action::CutOver && self.follows(&job) {
+            self.flag(
+                "a job follows its upstream jobs into production",
+                format!("{id}: {operation}"),
+            );
+        }
         if *action == Action::CutOver {
             self.check_cut_over(id, &job, at, event, approval.as_ref());
         }
