@@ -324,7 +324,7 @@ impl World {
         );
     }
 
-    pub fn until_approval(&mut self, job: &str, approval: &str) {
+    pub fn until_approval(&mut self, job: &str, approval: &str) -> Digest {
         let config = self.attempt(job, 1, "[schedule]\ncron = \"15 2 * * *\"\nzone = \"Asia/Shanghai\"\n\n[run]\nsql = \"jobs/orders.sql\"\n");
         self.staged(job, 1, &config);
         self.event(
@@ -360,6 +360,7 @@ impl World {
             },
         );
         self.request(job, approval, "digest one");
+        config
     }
 
     pub fn request(&mut self, job: &str, approval: &str, seed: &str) {
@@ -401,10 +402,9 @@ impl World {
     }
 
     fn cut_over(&mut self, job: &str) {
-        self.until_approval(job, "a1b2c3d4e5f60000");
+        let config = self.until_approval(job, "a1b2c3d4e5f60000");
         self.decided("a1b2c3d4e5f60000", job, true);
         let operation = OperationId::from("feedfeedfeedfeed");
-        let config = digest_bytes(b"x");
         self.event(
             job,
             1,
