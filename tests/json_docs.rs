@@ -74,6 +74,7 @@ fn printed() -> BTreeMap<String, Value> {
         .to_owned();
     all.push(demo.run(&["verify-op", "show", &operation]));
     all.push(demo.run(&["doctor", "--prove"]));
+    all.push(demo.run(&["config"]));
     all.into_iter()
         .map(|one| (one["schema"].as_str().unwrap().to_owned(), one))
         .collect()
