@@ -55,7 +55,9 @@ fn a_signal_ends_a_run_soon_and_the_next_one_goes_on() {
         let report = ended.expect_code(0).json();
         assert_eq!(report["finish"], "stopped", "{signal}");
         assert!(report["jobs"]["open"].as_u64().unwrap() > 0, "{report}");
-        assert_eq!(last_words(&ledger), vec!["stopped"; number + 1]);
+        let said = last_words(&ledger);
+        assert_eq!(said.len(), number + 1);
+        assert_eq!(said[number], format!("signal {}", signal as i32));
         // Nothing is left in the air: what was begun has its outcome.
         let open = strings(
             &look(&ledger),
