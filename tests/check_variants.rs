@@ -373,7 +373,7 @@ fn the_numbers_are_those_of_other_databases() {
     assert!((keyed - 1260871.2486443613).abs() < 1e-3, "{keyed}");
 }
 
-/// A measurement, run by hand: `cargo test --release --test check_variants -- --ignored --nocapture`.
+/// A measurement, run by hand: `cargo test --release --test parts check_variants:: -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures time"]
 fn how_long_fifty_thousand_rows_take() {

@@ -78,7 +78,10 @@ fn a_signal_ends_a_run_soon_and_the_next_one_goes_on() {
         (&Value::from("ended"), &Value::from("ok"))
     );
     assert_eq!(report["jobs"]["open"], 0);
-    assert_eq!(last_words(&ledger), ["stopped", "stopped", "ended"]);
+    assert_eq!(
+        last_words(&ledger),
+        ["signal 15", "signal 2", "every job has ended"]
+    );
     let clean = strings(
         &look(&ledger),
         "select body ->> 'after_clean_stop' || '' from events where kind = 'engine.started'",

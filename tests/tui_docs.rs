@@ -25,7 +25,7 @@ fn block_is(marker: &str, wanted: &str) {
     assert_eq!(
         text[begin..end].trim(),
         wanted.trim(),
-        "UPDATE_DOCS=1 cargo test --test tui_docs -- --test-threads=1 writes it"
+        "UPDATE_DOCS=1 cargo test --test parts tui_docs:: -- --test-threads=1 writes it"
     );
 }
 

@@ -1,0 +1,21 @@
+//! The binary as its users meet it. One program, so that tests which wait do so beside each other and the
+//! whole is linked once.
+
+#[path = "bad_input.rs"]
+mod bad_input;
+#[path = "crontab_run.rs"]
+mod crontab_run;
+#[path = "crontab_to_timers.rs"]
+mod crontab_to_timers;
+#[path = "doubt.rs"]
+mod doubt;
+#[path = "json_docs.rs"]
+mod json_docs;
+#[path = "kill.rs"]
+mod kill;
+#[path = "practice_migration.rs"]
+mod practice_migration;
+#[path = "signals.rs"]
+mod signals;
+#[path = "tui_commands.rs"]
+mod tui_commands;

@@ -1,0 +1,20 @@
+//! The parts of the library, tested from outside. One program, linked once.
+
+#[path = "arrows.rs"]
+mod arrows;
+#[path = "check_command.rs"]
+mod check_command;
+#[path = "check_schedule.rs"]
+mod check_schedule;
+#[path = "check_variants.rs"]
+mod check_variants;
+#[path = "check_warehouse.rs"]
+mod check_warehouse;
+#[path = "engine_noop.rs"]
+mod engine_noop;
+#[path = "goal_file.rs"]
+mod goal_file;
+#[path = "simulation.rs"]
+mod simulation;
+#[path = "tui_docs.rs"]
+mod tui_docs;
