@@ -6,7 +6,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
-mod support;
+use crate::support;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::Signal;

@@ -6,7 +6,7 @@
     reason = "a test's helpers may fail it"
 )]
 
-mod check_world;
+use crate::check_world;
 
 use check_world::{Fires, judge, silent, world};
 use dogwatch::check::Evidence;

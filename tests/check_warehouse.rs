@@ -6,7 +6,7 @@
     reason = "a test's helpers may fail it"
 )]
 
-mod check_world;
+use crate::check_world;
 
 use check_world::{Sqlite, clause, judge, judge_in, warehouse_world, world};
 use dogwatch::check::checker;

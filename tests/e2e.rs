@@ -1,6 +1,17 @@
 //! The binary as its users meet it. One program, so that tests which wait do so beside each other and the
 //! whole is linked once.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    dead_code,
+    reason = "a test that cannot go on says so by panicking; helpers serve several programs"
+)]
+
+mod pty_support;
+mod support;
+
 #[path = "bad_input.rs"]
 mod bad_input;
 #[path = "crontab_run.rs"]

@@ -5,7 +5,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
-mod engine_support;
+use crate::engine_support;
 
 use dogwatch::engine::run::Finish;
 use dogwatch::ledger::{Act, Reader, decide, verify};

@@ -8,7 +8,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
-mod support;
+use crate::support;
 
 use nix::sys::signal::Signal;
 use std::time::Duration;

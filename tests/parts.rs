@@ -1,5 +1,16 @@
 //! The parts of the library, tested from outside. One program, linked once.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    dead_code,
+    reason = "a test that cannot go on says so by panicking; helpers serve several programs"
+)]
+
+mod check_world;
+mod engine_support;
+
 #[path = "arrows.rs"]
 mod arrows;
 #[path = "check_command.rs"]

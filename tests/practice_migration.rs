@@ -6,7 +6,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
-mod support;
+use crate::support;
 
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod pty_support;
+use crate::pty_support;
 
 use pty_support::Term;
 use std::path::Path;

@@ -6,6 +6,7 @@
 pub mod adopt;
 pub mod approval;
 pub mod call;
+mod checkers;
 mod cycles;
 pub mod decide;
 pub mod decisions;
@@ -20,6 +21,7 @@ pub mod report;
 pub(crate) mod rig;
 pub mod run;
 mod settle;
+mod stop;
 pub mod surroundings;
 
 pub use decide::{Step, decide};

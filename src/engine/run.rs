@@ -1,25 +1,24 @@
 //! The loop: answers in, decisions answered, jobs advanced, one commit, then the calls.
 
+pub use super::stop::Stop;
+
 use super::call::{Call, Context, Reply};
+use super::checkers::{checker_digests, clause_views};
 use super::executor::{Executor, Ticket};
 use super::heartbeat::Heart;
 use super::index::Index;
 use super::operation::Proofs;
 use super::quota::{QUERIES, Quota};
 use super::rig::{Point, Rig, Sabotage};
+use super::stop::StopLevel;
 use super::surroundings::{ClauseView, QuotaView, Surroundings};
-use crate::check::checker;
+use crate::contract::Goal;
 use crate::contract::workdays::{add_working_ms, day_length_ms};
-use crate::contract::{Clause, Goal};
 use crate::ledger::event::{Actor, Entry, Event};
 use crate::ledger::facts::JobFacts;
 use crate::ledger::{Batch, Holder, Ledger, LedgerError};
-use crate::model::{
-    ClauseId, Digest, JobId, JobState, OperationId, TimeMs, digest_bytes, time::Clock,
-};
-use crate::world::ports::Output;
+use crate::model::{ClauseId, Digest, JobId, JobState, OperationId, TimeMs, time::Clock};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
@@ -59,49 +58,6 @@ pub struct Settings {
     pub exit_when_waiting: bool,
     /// Stay when every job has ended, for decisions such as a retry.
     pub stay_after_end: bool,
-}
-
-/// Asks a running engine to stop; shared between threads.
-#[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<Mutex<Option<(StopLevel, String)>>>);
-
-/// How soon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum StopLevel {
-    AfterSteps,
-    SafePoint,
-}
-
-impl Stop {
-    /// Start nothing new; end when every call in progress is answered. The reason is written down.
-    pub fn after_current_steps(&self, why: &str) {
-        self.ask(StopLevel::AfterSteps, why);
-    }
-
-    /// Start nothing new; end when every side effect in progress is answered. The reason is written
-    /// down.
-    pub fn at_safe_point(&self, why: &str) {
-        self.ask(StopLevel::SafePoint, why);
-    }
-
-    /// A later request can only bring the end nearer.
-    fn ask(&self, level: StopLevel, why: &str) {
-        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if asked.as_ref().is_none_or(|(own, _)| *own < level) {
-            *asked = Some((level, why.to_owned()));
-        }
-    }
-
-    fn asked(&self) -> Option<(StopLevel, String)> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    fn level(&self) -> Option<StopLevel> {
-        self.asked().map(|(level, _)| level)
-    }
 }
 
 /// Someone who decides without a keyboard: the practice owner and the simulator's people.
@@ -813,35 +769,4 @@ impl Engine {
 
 fn wall() -> TimeMs {
     Clock::Real.now()
-}
-
-/// Digest of each clause's checker as it stands now.
-fn checker_digests(goal: &Goal) -> BTreeMap<ClauseId, Digest> {
-    let digest = |clause: &Clause| match checker(&clause.check) {
-        Some(own) => own.digest(clause, &goal.base_dir),
-        None => digest_bytes(b"no checker"),
-    };
-    let clauses = goal.contract.accept.iter();
-    clauses
-        .map(|clause| (clause.id.clone(), digest(clause)))
-        .collect()
-}
-
-fn clause_views(
-    goal: &Goal,
-    checkers: &BTreeMap<ClauseId, Digest>,
-    facts: &JobFacts,
-    output: Option<&Output>,
-) -> Vec<ClauseView> {
-    facts
-        .clauses
-        .iter()
-        .filter_map(|id| Some((goal.contract.clause(id)?, checkers.get(id)?)))
-        .map(|(clause, digest)| ClauseView {
-            id: clause.id.clone(),
-            clause_digest: clause.digest.clone(),
-            checker: digest.clone(),
-            queries: checker(&clause.check).map_or(0, |one| one.queries(clause, output)),
-        })
-        .collect()
 }
