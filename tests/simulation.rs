@@ -96,7 +96,9 @@ fn seeds_200_to_269_break_no_rule() {
 #[test]
 fn seeds_that_failed_before_break_no_rule() {
     let folder = scratch().unwrap();
-    for seed in [592, 1_202, 1_400, 1_422, 1_508, 1_800, 2_122, 2_162, 2_181] {
+    for seed in [
+        592, 943, 1_202, 1_400, 1_422, 1_508, 1_800, 2_122, 2_162, 2_181,
+    ] {
         let outcome = run(seed, Options::default(), folder.path());
         assert_eq!(outcome.violations, [], "seed {seed}");
     }

@@ -23,7 +23,10 @@ impl Engine {
             Some(true) => Err("its entries are damaged; nothing of it is started".to_owned()),
             Some(false) => {
                 let facts = self.facts(id)?;
-                self.judge(&facts, &decision.by, &decision.act)
+                match self.overtaken(decision)? {
+                    Some(why) => Err(why),
+                    None => self.judge(&facts, &decision.by, &decision.act),
+                }
             }
         };
         if damaged.is_none() {
@@ -63,6 +66,24 @@ impl Engine {
         }
         self.index.mark_ready(id);
         Ok(())
+    }
+
+    /// A "did not happen" speaks of what was sent before it was said. If the same id was sent again
+    /// meanwhile, it says nothing of that send.
+    fn overtaken(&self, decision: &DecisionRow) -> Result<Option<String>, EngineError> {
+        let Act::Rule {
+            operation,
+            happened: false,
+            ..
+        } = &decision.act
+        else {
+            return Ok(None);
+        };
+        let view = self.ledger.read();
+        let sent = view.last_sent_again(&decision.goal, &decision.job, operation)?;
+        Ok(sent
+            .filter(|seq| *seq > decision.seq)
+            .map(|_| "it was sent again after that was said; look at it again".to_owned()))
     }
 
     fn judge(&mut self, facts: &JobFacts, by: &Account, act: &Act) -> Verdict {

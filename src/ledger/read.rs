@@ -451,6 +451,22 @@ impl<'a> View<'a> {
         )
     }
 
+    /// The last entry by which an operation was sent again.
+    pub fn last_sent_again(
+        &self,
+        goal: &GoalId,
+        job: &JobId,
+        id: &OperationId,
+    ) -> Answer<Option<Seq>> {
+        self.one(
+            "SELECT max(seq) FROM events WHERE goal = ?1 AND job = ?2 AND kind = 'op.sent_again'
+               AND json_extract(body, '$.operation') = ?3",
+            params![goal.as_str(), job.as_str(), id.as_str()],
+            |row| Ok(row.get::<_, Option<i64>>(0)?.map(Seq)),
+        )
+        .map(Option::flatten)
+    }
+
     /// Operations by state: `applied`, `refused`, `unknown`, `intended`.
     pub fn operation_counts(&self, goal: &GoalId) -> Answer<BTreeMap<String, u64>> {
         let rows = self.all(
