@@ -1,111 +1,15 @@
 //! The product's vocabulary: everything that is ever written down.
 
+mod entry;
+
+pub use entry::{Act, Actor, Entry};
+
 use crate::model::{
-    Account, Action, ApprovalId, AttemptNo, ClauseId, ContractVersion, DecisionId, Digest,
-    FailureClass, GoalId, JobId, JobState, OperationId, StrategyId, TimeMs, Verdict, WaitKind,
-    Wake,
+    Account, Action, ApprovalId, ClauseId, ContractVersion, DecisionId, Digest, FailureClass,
+    JobId, JobState, OperationId, StrategyId, TimeMs, Verdict, WaitKind, Wake,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-/// Who wrote an entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Actor {
-    /// The engine's plain code.
-    Engine,
-    /// A person, by operating-system account.
-    Person(Account),
-}
-
-impl Actor {
-    /// The stored word: `engine`, or `person:NAME`.
-    pub fn word(&self) -> String {
-        match self {
-            Self::Engine => "engine".to_owned(),
-            Self::Person(account) => format!("person:{account}"),
-        }
-    }
-
-    /// Back from the stored word.
-    pub fn from_word(word: &str) -> Self {
-        match word.strip_prefix("person:") {
-            Some(name) => Self::Person(Account(name.to_owned())),
-            None => Self::Engine,
-        }
-    }
-}
-
-/// One entry before it has a place in the ledger.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
-    /// The engine's time; order is given by the ledger, not by this.
-    pub at: TimeMs,
-    /// The goal; empty for what concerns the whole ledger.
-    pub goal: GoalId,
-    /// The job, if it concerns one.
-    pub job: Option<JobId>,
-    /// The attempt, if it belongs to one.
-    pub attempt: Option<AttemptNo>,
-    /// Who wrote it.
-    pub actor: Actor,
-    /// What happened.
-    pub event: Event,
-}
-
-/// What a person can ask for. The engine answers each exactly once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "act", rename_all = "snake_case")]
-pub enum Act {
-    /// Approve the request; only for the digest that was seen.
-    Approve {
-        /// The request.
-        approval: ApprovalId,
-        /// Digest of what was seen.
-        digest: Digest,
-    },
-    /// Reject the request.
-    Reject {
-        /// The request.
-        approval: ApprovalId,
-        /// Digest of what was seen.
-        digest: Digest,
-        /// Why.
-        reason: String,
-    },
-    /// Start nothing new for the job.
-    Pause,
-    /// Undo a pause.
-    Resume,
-    /// Try a job again that was handed over, from the first strategy.
-    Retry,
-    /// Give the job to a person.
-    HandOver {
-        /// Why.
-        reason: String,
-    },
-    /// Words for the job's next attempt.
-    Comment {
-        /// The words.
-        text: String,
-    },
-    /// Rule on an operation of unknown outcome.
-    Rule {
-        /// The operation.
-        operation: OperationId,
-        /// True: it happened. False: it did not.
-        happened: bool,
-        /// The target's reference, when it happened.
-        reference: String,
-        /// Why the person is sure.
-        reason: String,
-    },
-    /// Look an operation up now.
-    LookAgain {
-        /// The operation.
-        operation: OperationId,
-    },
-}
 
 /// Everything that can be written down. The stored kind is the serde name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

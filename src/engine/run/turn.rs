@@ -1,0 +1,262 @@
+//! One turn: answers in, decisions answered, jobs advanced, one commit, then the calls.
+
+use super::{BEAT_EVERY, Engine, EngineError, Errand, Finish, LONGEST_SLEEP, MAX_BATCH, wall};
+use crate::engine::checkers::checker_digests;
+use crate::engine::rig::Sabotage;
+use crate::engine::stop::StopLevel;
+use crate::ledger::event::Event;
+use crate::model::JobId;
+use std::time::{Duration, Instant};
+
+impl Engine {
+    /// Works until the goal ends, only people can move it on, or it is asked to stop.
+    ///
+    /// # Errors
+    /// When a commit fails: nothing after the last commit was done.
+    pub fn run(&mut self) -> Result<Finish, EngineError> {
+        let finish = loop {
+            if let Some(finish) = self.turn()? {
+                break finish;
+            }
+        };
+        self.say_goodbye(finish)?;
+        Ok(finish)
+    }
+
+    /// One turn; `Some` when the run is over.
+    pub(crate) fn turn(&mut self) -> Result<Option<Finish>, EngineError> {
+        self.tick();
+        if let Some(quota) = &mut self.quota {
+            quota.roll(self.now);
+        }
+        let draining = self.is_draining();
+        for (ticket, reply) in self.executor.finished(self.now) {
+            if let Some((job, errand)) = self.in_flight.remove(&ticket) {
+                self.take_reply(&job, errand, reply)?;
+            }
+        }
+        if !draining {
+            self.refresh_checkers();
+            if self.settle_first.is_empty() {
+                self.take_decisions()?;
+            }
+            self.index.fire_timers(self.now);
+            self.look_at_world()?;
+            self.advance_ready()?;
+        }
+        let worked = !self.batch.is_empty() || !self.calls.is_empty();
+        let effects = self
+            .calls
+            .iter()
+            .any(|(_, errand, _)| matches!(errand, Errand::Effect(_)));
+        if self.rig.fires(Sabotage::ActBeforeCommit, effects) {
+            self.dispatch();
+        }
+        self.commit()?;
+        self.dispatch();
+        if let Some(finish) = self.over(draining)? {
+            return Ok(Some(finish));
+        }
+        if !worked {
+            self.rest();
+        }
+        self.beat("running");
+        Ok(None)
+    }
+
+    /// Moves the engine's time by what the clock moved. A clock that goes back stands still for it, so
+    /// that every timer still fires after the pause it was set for.
+    pub(super) fn tick(&mut self) {
+        let read = self.clock.now();
+        self.now = self.now.plus_ms(read.since(self.last_read).max(0));
+        self.last_read = read;
+    }
+
+    pub(super) fn advance_ready(&mut self) -> Result<(), EngineError> {
+        if !self.settle_first.is_empty() {
+            return self.settle_what_was_left();
+        }
+        let slots = self.goal.contract.limits.concurrent_jobs as usize;
+        while self.batch.entries.len() < MAX_BATCH {
+            let Some(id) = self.index.take_ready(slots) else {
+                break;
+            };
+            self.advance(&id)?;
+        }
+        Ok(())
+    }
+
+    /// Looks up every operation that the engine before left without an outcome; until each was answered
+    /// once, nothing else happens.
+    pub(super) fn settle_what_was_left(&mut self) -> Result<(), EngineError> {
+        while self.calls.len() < MAX_BATCH {
+            let Some(id) = self.index.take_of(&self.settle_first) else {
+                break;
+            };
+            let facts = self.facts(&id)?;
+            match facts.unsettled().next().map(|one| one.id.clone()) {
+                Some(operation) => self.look_up(&id, &facts, &operation),
+                None => self.settled_once(&id),
+            }
+        }
+        Ok(())
+    }
+
+    /// A job's first look-up after the start was answered.
+    pub(in crate::engine) fn settled_once(&mut self, id: &JobId) {
+        if self.settle_first.remove(id) && self.settle_first.is_empty() {
+            self.wake_everyone();
+        }
+    }
+
+    /// Notices a checker that was edited while the engine runs: its passes mean nothing under the new one.
+    pub(super) fn refresh_checkers(&mut self) {
+        let due = self
+            .last_refresh
+            .is_none_or(|at| at.elapsed() >= BEAT_EVERY);
+        if !due {
+            return;
+        }
+        self.last_refresh = Some(Instant::now());
+        let digests = checker_digests(&self.goal);
+        if digests == self.checkers {
+            return;
+        }
+        for id in self.index.set_checkers(&digests) {
+            self.index.mark_ready(&id);
+        }
+        self.checkers = digests;
+    }
+
+    pub(super) fn look_at_world(&mut self) -> Result<(), EngineError> {
+        if !self.heart.is_due(self.now) {
+            return Ok(());
+        }
+        let mut overview = self.ledger.read().overview(&self.goal.contract.id)?;
+        // The overview goes by the last beat, which on a fast clock is long ago.
+        overview.stalled = self
+            .ledger
+            .read()
+            .stalled(&self.goal.contract.id, self.now)?;
+        let alerts = self.ledger.read().alerts(&self.goal.contract.id)?;
+        let active = self.index.active_count();
+        for event in self.heart.beat(
+            self.now,
+            &overview,
+            &alerts,
+            active,
+            self.goal.contract.deadline,
+        ) {
+            self.emit_goal(event);
+        }
+        Ok(())
+    }
+
+    pub(super) fn over(&mut self, draining: bool) -> Result<Option<Finish>, EngineError> {
+        if draining {
+            let effects_open = self
+                .in_flight
+                .values()
+                .any(|(_, errand)| matches!(errand, Errand::Effect(_)));
+            let wait_for_all =
+                self.stop.level() == Some(StopLevel::AfterSteps) && !self.in_flight.is_empty();
+            return Ok((!effects_open && !wait_for_all).then_some(Finish::Stopped));
+        }
+        if !self.in_flight.is_empty() || !self.calls.is_empty() {
+            return Ok(None);
+        }
+        if self.index.all_ended() {
+            self.end_goal()?;
+            return Ok((!self.settings.stay_after_end).then_some(Finish::Ended));
+        }
+        let slots = self.goal.contract.limits.concurrent_jobs as usize;
+        let idle = !self.index.has_ready(slots) && self.operator.is_none();
+        let only_people = self.settings.exit_when_waiting && idle && self.index.only_people();
+        Ok(only_people.then_some(Finish::OnlyPeople))
+    }
+
+    pub(super) fn end_goal(&mut self) -> Result<(), EngineError> {
+        let goals = self.ledger.read().goals()?;
+        let ended = goals
+            .iter()
+            .any(|row| row.goal == self.goal.contract.id && row.ended.is_some());
+        if !ended {
+            let overview = self.ledger.read().overview(&self.goal.contract.id)?;
+            self.emit_goal(Event::GoalEnded {
+                summary: crate::engine::report::end_sentence(&overview),
+            });
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn rest(&mut self) {
+        let for_people = self.clock.is_virtual()
+            && self.in_flight.is_empty()
+            && self.operator.is_none()
+            && (self.index.only_people() || self.index.all_ended());
+        if for_people {
+            // A person's time is real: a virtual clock that ran on meanwhile would only fill the ledger.
+            self.executor.wait(LONGEST_SLEEP);
+            return;
+        }
+        let heart = Some(self.heart.next());
+        let operator = self.operator.as_ref().and_then(|one| one.next(self.now));
+        let next = [
+            self.executor.next_due(),
+            self.index.next_timer(),
+            heart,
+            operator,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(self.now);
+        // The clock may be behind the engine's time; only the difference counts.
+        let pause = next.since(self.now).max(1);
+        let until = self.clock.now().plus_ms(pause);
+        if self.clock.is_virtual() {
+            self.clock.advance_to(until);
+        } else {
+            self.executor
+                .wait(self.clock.real_delay_until(until).min(LONGEST_SLEEP));
+        }
+    }
+
+    pub(super) fn beat(&mut self, state: &str) {
+        if self.last_beat.is_none_or(|at| at.elapsed() >= BEAT_EVERY) {
+            self.last_beat = Some(Instant::now());
+            self.ledger
+                .beat(wall(), self.now, BEAT_EVERY.as_millis() as i64, state);
+        }
+    }
+
+    pub(super) fn take_decisions(&mut self) -> Result<(), EngineError> {
+        if let Some(operator) = &mut self.operator {
+            let entries = operator.decisions(self.now, &self.ledger)?;
+            if !entries.is_empty() {
+                self.batch.entries.extend(entries);
+                self.commit()?;
+                self.last_decision_check = None;
+            }
+        }
+        // Other processes' decisions arrive at a person's pace; ten looks a second are enough.
+        // On a virtual clock every turn looks, so that the same acts give the same ledger.
+        let due = self.clock.is_virtual()
+            || self
+                .last_decision_check
+                .is_none_or(|at| at.elapsed() >= Duration::from_millis(100));
+        if !due {
+            return Ok(());
+        }
+        self.last_decision_check = Some(Instant::now());
+        for decision in self
+            .ledger
+            .read()
+            .pending_decisions(&self.goal.contract.id)?
+        {
+            self.answer(&decision)?;
+        }
+        Ok(())
+    }
+}

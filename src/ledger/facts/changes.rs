@@ -1,0 +1,216 @@
+//! What an entry about attempts, checks or people changes.
+
+use super::{
+    ApprovalFacts, ApprovalState, ClauseFacts, JobFacts, MAX_FAILURES_KEPT, OpenCheck, WaitFacts,
+};
+use crate::ledger::event::{Entry, Event};
+use crate::model::{FailureClass, OperationState, Verdict};
+
+impl JobFacts {
+    pub(super) fn apply_attempt(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::JobMoved { state, reason } => {
+                self.state = *state;
+                self.reason.clone_from(reason);
+                if state.has_ended() {
+                    self.not_before = None;
+                }
+            }
+            Event::AttemptStarted { strategy_index, .. } => {
+                if self.strategy != Some(*strategy_index) {
+                    self.repair_rounds = 0;
+                }
+                self.strategy = Some(*strategy_index);
+                self.attempt = entry.attempt.unwrap_or(self.attempt);
+                self.attempt_open = true;
+                self.comment_given = self.comment.take();
+                self.prepare_tries = 0;
+                self.forget_config();
+            }
+            Event::AttemptEnded { .. } => {
+                self.attempt_open = false;
+                self.comment_given = None;
+            }
+            Event::ConfigProposed { config, .. } => {
+                self.forget_config();
+                self.config = Some(config.clone());
+                self.last_progress = entry.at;
+            }
+            Event::PrepareFailed {
+                class,
+                why,
+                retry_at,
+            } => {
+                self.prepare_tries += 1;
+                self.not_before = *retry_at;
+                if *class == FailureClass::Job {
+                    self.prepare_refused = Some(why.clone());
+                }
+            }
+            Event::ConfigFailed { failures } => {
+                self.repair_rounds += 1;
+                self.failed_config = self.config.clone();
+                self.last_failures = failures.iter().take(MAX_FAILURES_KEPT).cloned().collect();
+                self.last_progress = entry.at;
+            }
+            Event::JobRetried {} => {
+                // An operator who asks for a try overrules what the source holds against it.
+                self.hold = None;
+                self.approval = None;
+                self.strategy = None;
+                self.attempt_open = false;
+                self.repair_rounds = 0;
+                self.failed_config = None;
+                self.last_failures.clear();
+                // A try that took the old verdicts over would not be one; passes stay valid by their key.
+                self.evidence.retain(|_, one| one.verdict == Verdict::Pass);
+                self.forget_config();
+            }
+            _ => {}
+        }
+    }
+
+    /// What belonged to the config before means nothing for the next; unknown outcomes stay.
+    pub(super) fn forget_config(&mut self) {
+        self.config = None;
+        self.prepare_refused = None;
+        self.config_refused = None;
+        self.staging_tries = 0;
+        self.refusals = 0;
+        self.check_tries = 0;
+        self.not_before = None;
+        self.run = None;
+        self.operations.retain(|_, operation| {
+            matches!(
+                operation.state,
+                OperationState::Intended | OperationState::Unknown
+            )
+        });
+    }
+
+    pub(super) fn apply_check(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::CheckStarted {
+                clause,
+                reserved,
+                day,
+            } => {
+                self.open_check = Some(OpenCheck {
+                    clause: clause.clone(),
+                    reserved: *reserved,
+                    day: day.clone(),
+                });
+                self.not_before = None;
+            }
+            Event::CheckFailed {
+                retry_at, reserved, ..
+            } => {
+                self.open_check = None;
+                self.check_tries += 1;
+                self.queries += reserved;
+                self.not_before = *retry_at;
+            }
+            Event::EvidenceRecorded {
+                clause,
+                clause_digest,
+                config,
+                lineage,
+                checker,
+                operation,
+                verdict,
+                summary,
+                detail,
+                spent,
+                ..
+            } => {
+                self.open_check = None;
+                self.check_tries = 0;
+                self.queries += spent;
+                self.last_progress = entry.at;
+                self.evidence.insert(
+                    clause.clone(),
+                    ClauseFacts {
+                        clause_digest: clause_digest.clone(),
+                        config: config.clone(),
+                        lineage: lineage.clone(),
+                        checker: checker.clone(),
+                        operation: operation.clone(),
+                        verdict: *verdict,
+                        summary: summary.clone(),
+                        detail: detail.clone(),
+                    },
+                );
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn apply_people(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::ApprovalRequested {
+                approval,
+                digest,
+                expires_at,
+                ..
+            } => {
+                self.approval = Some(ApprovalFacts {
+                    id: approval.clone(),
+                    digest: digest.clone(),
+                    state: ApprovalState::Open,
+                    requested_at: entry.at,
+                    expires_at: *expires_at,
+                    decided: String::new(),
+                });
+                self.requests += 1;
+                self.last_progress = entry.at;
+            }
+            Event::ApprovalDecided {
+                approval,
+                approved,
+                by,
+                reason,
+            } => {
+                if let Some(own) = self.approval.as_mut().filter(|own| own.id == *approval) {
+                    own.state = if *approved {
+                        ApprovalState::Approved
+                    } else {
+                        ApprovalState::Rejected
+                    };
+                    own.decided = format!("{by}: {reason}");
+                    self.last_progress = entry.at;
+                }
+            }
+            Event::ApprovalVoided { approval, .. } => {
+                if let Some(own) = self.approval.as_mut().filter(|own| own.id == *approval) {
+                    own.state = ApprovalState::Void;
+                }
+            }
+            Event::WaitStarted {
+                wait,
+                reason,
+                wakes,
+                next_check,
+                overdue,
+            } => {
+                // A wait that is written again because its next look moved is the same wait.
+                let since = self
+                    .wait
+                    .as_ref()
+                    .filter(|own| own.kind == *wait && own.reason == *reason)
+                    .map_or(entry.at, |own| own.since);
+                self.wait = Some(WaitFacts {
+                    kind: *wait,
+                    reason: reason.clone(),
+                    wakes: wakes.clone(),
+                    since,
+                    next_check: *next_check,
+                    overdue: *overdue,
+                });
+            }
+            Event::JobPaused {} => self.paused = true,
+            Event::JobResumed {} => self.paused = false,
+            Event::JobCommented { text } => self.comment = Some(text.clone()),
+            _ => {}
+        }
+    }
+}

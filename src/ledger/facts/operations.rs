@@ -1,0 +1,187 @@
+//! What an entry about a side effect or a run changes.
+
+use super::{ApprovalState, JobFacts, OperationFacts, RunFacts};
+use crate::ledger::event::{Entry, Event};
+use crate::model::{Action, FailureClass, OperationId, OperationState, TimeMs};
+
+impl JobFacts {
+    pub(super) fn apply_operation(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::OpIntended {
+                operation,
+                action,
+                config,
+                ordinal,
+                upstream,
+                approval,
+            } => {
+                self.ordinals
+                    .insert(Self::ordinal_key(*action, config), *ordinal);
+                self.operations.insert(
+                    operation.clone(),
+                    OperationFacts {
+                        id: operation.clone(),
+                        action: *action,
+                        config: config.clone(),
+                        ordinal: *ordinal,
+                        upstream: upstream.clone(),
+                        approval: approval.clone(),
+                        state: OperationState::Intended,
+                        reference: String::new(),
+                        why: String::new(),
+                        intended_at: entry.at,
+                        sends: 1,
+                        look_ups: 0,
+                        next_look: None,
+                        to_verify: false,
+                    },
+                );
+                self.not_before = None;
+                if let (Some(id), Some(own)) = (approval, self.approval.as_mut())
+                    && own.id == *id
+                {
+                    own.state = ApprovalState::Used;
+                }
+            }
+            Event::OpSentAgain { operation, .. } => self.with_operation(operation, |facts| {
+                facts.sends += 1;
+                facts.state = OperationState::Intended;
+                facts.next_look = None;
+            }),
+            Event::OpApplied {
+                operation,
+                reference,
+                ..
+            } => {
+                self.with_operation(operation, |facts| {
+                    facts.state = OperationState::Applied;
+                    facts.reference.clone_from(reference);
+                    facts.why.clear();
+                    facts.next_look = None;
+                    facts.to_verify = false;
+                });
+                self.after_applied(operation, reference, entry.at);
+            }
+            Event::OpRefused {
+                operation,
+                why,
+                class,
+                retry_at,
+            } => {
+                self.with_operation(operation, |facts| {
+                    facts.state = OperationState::Refused;
+                    facts.why.clone_from(why);
+                    facts.next_look = None;
+                    facts.to_verify = false;
+                });
+                self.after_refused(operation, why, *class, *retry_at);
+            }
+            Event::OpUnknown {
+                operation,
+                why,
+                next_look,
+            } => self.with_operation(operation, |facts| {
+                facts.state = OperationState::Unknown;
+                facts.why.clone_from(why);
+                facts.next_look = Some(*next_look);
+            }),
+            Event::OpLookedUp {
+                operation,
+                why,
+                next_look,
+                to_verify,
+                ..
+            } => {
+                self.with_operation(operation, |facts| {
+                    facts.state = OperationState::Unknown;
+                    facts.look_ups += 1;
+                    facts.why.clone_from(why);
+                    facts.next_look = Some(*next_look);
+                    facts.to_verify = *to_verify;
+                });
+            }
+            Event::RunSucceeded { operation, .. } => {
+                self.run = Some(RunFacts::Succeeded {
+                    operation: operation.clone(),
+                });
+                self.last_progress = entry.at;
+            }
+            Event::RunFailed {
+                operation,
+                class,
+                why,
+                retry_at,
+                ..
+            } => {
+                self.run = Some(RunFacts::Failed {
+                    operation: operation.clone(),
+                    class: *class,
+                    why: why.clone(),
+                });
+                self.staging_tries += 1;
+                self.not_before = *retry_at;
+                self.last_progress = entry.at;
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn with_operation(
+        &mut self,
+        id: &OperationId,
+        change: impl FnOnce(&mut OperationFacts),
+    ) {
+        if let Some(facts) = self.operations.get_mut(id) {
+            change(facts);
+        }
+    }
+
+    pub(super) fn after_applied(&mut self, id: &OperationId, reference: &str, at: TimeMs) {
+        let Some(operation) = self.operations.get(id) else {
+            return;
+        };
+        self.refusals = 0;
+        match operation.action {
+            // A run of a config that was replaced meanwhile settles, and counts for nothing.
+            Action::Stage if self.config.as_ref() == Some(&operation.config) => {
+                self.tries_total += 1;
+                self.run = Some(RunFacts::Going {
+                    operation: id.clone(),
+                });
+            }
+            Action::Stage => {}
+            Action::CutOver => {
+                self.production = Some(reference.to_owned());
+                // What is in production is the job's config, also when a retry had begun meanwhile: jobs
+                // below it build upon that.
+                self.config = Some(operation.config.clone());
+                self.last_progress = at;
+            }
+        }
+    }
+
+    pub(super) fn after_refused(
+        &mut self,
+        id: &OperationId,
+        why: &str,
+        class: FailureClass,
+        retry_at: Option<TimeMs>,
+    ) {
+        let Some(operation) = self.operations.get(id) else {
+            return;
+        };
+        self.not_before = retry_at;
+        if class == FailureClass::Job {
+            self.config_refused = Some(why.to_owned());
+        } else {
+            self.refusals += 1;
+            // Nothing happened, so the person's yes still stands for the same thing.
+            if let (Some(used), Some(own)) = (&operation.approval, self.approval.as_mut())
+                && own.id == *used
+                && own.state == ApprovalState::Used
+            {
+                own.state = ApprovalState::Approved;
+            }
+        }
+    }
+}
