@@ -28,5 +28,7 @@ mod kill;
 mod practice_migration;
 #[path = "signals.rs"]
 mod signals;
+#[path = "stories.rs"]
+mod stories;
 #[path = "tui_commands.rs"]
 mod tui_commands;

@@ -18,6 +18,7 @@ const KEYED_BY_DATA: &[&str] = &[
     "facts.evidence",
     "evidence[].detail.numbers",
     "measured[].counts",
+    "figures",
 ];
 
 /// A small practice migration with one job cut over.
@@ -75,6 +76,7 @@ fn printed() -> BTreeMap<String, Value> {
     all.push(demo.run(&["verify-op", "show", &operation]));
     all.push(demo.run(&["doctor", "--prove"]));
     all.push(demo.run(&["config"]));
+    all.push(demo.run(&["demo", "--scenario", "restart", "--dir", "restart"]));
     all.into_iter()
         .map(|one| (one["schema"].as_str().unwrap().to_owned(), one))
         .collect()

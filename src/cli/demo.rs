@@ -7,11 +7,12 @@ use super::check::read_goal;
 use super::error::{CliError, ExitCode, NOTHING_ADOPTED};
 use super::launch::{Launch, Speed, is_practice_owner, launch};
 use super::output::{print_json, print_text};
-use super::owner::PRACTICE_OWNER;
 use super::place::{data_dir, goal};
 use super::run::{exit_code, finish_word, run_headless, text_of};
 use crate::engine::report::report;
 use crate::engine::run::Settings;
+use crate::lab::owner::PRACTICE_OWNER;
+use crate::lab::story::{Story, find};
 use crate::ledger::{Reader, verify};
 use crate::model::Account;
 use crate::world::practice;
@@ -46,6 +47,9 @@ pub struct Args {
     /// A guided tour of two minutes over the practice migration; it watches for the real keys.
     #[arg(long, conflicts_with = "headless")]
     tour: bool,
+    /// A story instead, without the interface: an unknown name lists them.
+    #[arg(long, value_name = "NAME", value_parser = find, conflicts_with_all = ["tour", "approve", "speed", "jobs"])]
+    scenario: Option<&'static Story>,
     #[command(flatten)]
     screen: Screen,
 }
@@ -61,6 +65,7 @@ impl Args {
             jobs: 120,
             dir: None,
             tour: true,
+            scenario: None,
             screen: Screen::default(),
         }
     }
@@ -72,6 +77,10 @@ impl Args {
 /// When the directory holds another demo, or the engine cannot go on.
 pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     let begun = Instant::now();
+    if let Some(story) = args.scenario {
+        let dir = story_place(args, story)?;
+        return super::story::run(story, args.seed, &dir, common.json);
+    }
     let place = place(args)?;
     let ledger = place.join("ledger.db");
     let me = match &args.approve {
@@ -155,6 +164,22 @@ fn place(args: &Args) -> Result<PathBuf, CliError> {
         name(last + 1)
     } else {
         name(last)
+    })
+}
+
+/// The directory named; else a new one under the data directory.
+fn story_place(args: &Args, story: &Story) -> Result<PathBuf, CliError> {
+    if let Some(dir) = &args.dir {
+        return Ok(dir.clone());
+    }
+    let parent = data_dir()?.join("demo");
+    let name = |number: u32| parent.join(format!("{}-seed-{}-{number}", story.name, args.seed));
+    let free = (1..10_000).map(name).find(|dir| !dir.exists());
+    free.ok_or_else(|| {
+        CliError::new(
+            format!("{} holds ten thousand stories", parent.display()),
+            "Nothing was started. Remove some, or name a --dir.",
+        )
     })
 }
 

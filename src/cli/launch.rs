@@ -1,12 +1,12 @@
 //! From an adopted goal to a running engine.
 
 use super::error::CliError;
-use super::owner::{PRACTICE_OWNER, PracticeOwner};
 use crate::contract::{Goal, GoalError, apply_overrides, parse_goal};
 use crate::engine::adopt::{list_jobs, take_up};
 use crate::engine::call::Context;
 use crate::engine::executor::{Executor, Inline, Pool};
 use crate::engine::run::{Engine, Operator, Parts, Settings, Stop};
+use crate::lab::owner::{PRACTICE_OWNER, PracticeOwner};
 use crate::ledger::Ledger;
 use crate::ledger::read::ContractRow;
 use crate::model::{GoalId, TimeMs, time::Clock};

@@ -2,4 +2,6 @@
 
 pub mod noop;
 pub mod noop_goal;
+pub mod owner;
 pub mod sim;
+pub mod story;

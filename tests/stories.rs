@@ -1,0 +1,73 @@
+//! `demo --scenario`: each story plays to its end, what it states holds, and the same seed tells the same.
+
+use crate::support::{Ended, call};
+use serde_json::Value;
+use std::path::Path;
+
+/// A story in a directory of its own.
+pub fn story(dir: &Path, name: &str, seed: u64) -> Ended {
+    let seed = seed.to_string();
+    let place = dir.join(format!("{name}-{seed}"));
+    let words = [
+        "demo",
+        "--scenario",
+        name,
+        "--seed",
+        &seed,
+        "--json",
+        "--dir",
+    ];
+    let mut words: Vec<&str> = words.to_vec();
+    let place = place.display().to_string();
+    words.push(&place);
+    call(&dir.join("unused.db"), &words)
+}
+
+/// The story's JSON; everything that it states must hold.
+#[track_caller]
+pub fn held(dir: &Path, name: &str, seed: u64) -> Value {
+    let told = story(dir, name, seed).expect_code(0).json();
+    assert_eq!(told["schema"], "dogwatch.story/1");
+    assert_eq!(
+        (told["holds"].as_bool(), told["chain"].as_str()),
+        (Some(true), Some("ok"))
+    );
+    assert!(!told["checks"].as_array().unwrap().is_empty(), "{told}");
+    for check in told["checks"].as_array().unwrap() {
+        assert_eq!(check["holds"], true, "{check}");
+    }
+    told
+}
+
+#[test]
+fn restart_plays_the_same_for_the_same_seed() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let told = held(one.path(), "restart", 1);
+    let again = held(two.path(), "restart", 1);
+    for part in ["lines", "figures", "checks"] {
+        assert_eq!(told[part], again[part]);
+    }
+    assert!(told["figures"]["left_without_outcome"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn an_unknown_story_lists_them_and_a_used_directory_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let wrong = story(dir.path(), "restrat", 1);
+    assert_eq!(wrong.code(), Some(2));
+    assert!(
+        wrong.err.contains("restart  The engine is killed twice"),
+        "{}",
+        wrong.err
+    );
+    let used = dir.path().join("restart-1");
+    std::fs::create_dir(&used).unwrap();
+    std::fs::write(used.join("ledger.db"), "a person's").unwrap();
+    let refused = story(dir.path(), "restart", 1);
+    assert_eq!(refused.code(), Some(1));
+    assert!(refused.err.contains("empty --dir"), "{}", refused.err);
+    assert_eq!(
+        std::fs::read_to_string(used.join("ledger.db")).unwrap(),
+        "a person's"
+    );
+}
