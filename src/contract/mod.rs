@@ -1,6 +1,7 @@
 //! The goal file: what the owner fixed.
 
 pub mod parse;
+pub mod provider;
 pub mod types;
 pub mod workdays;
 
@@ -8,4 +9,5 @@ pub use parse::{
     GoalError, Problem, absolute_overrides, apply_overrides, parse_goal, parse_goal_bytes,
     read_goal_file,
 };
+pub use provider::{AuthStyle, Price, Protocol, ProviderSettings, ProxyRule};
 pub use types::*;

@@ -5,6 +5,7 @@
 pub mod account;
 pub mod canon;
 pub mod ids;
+pub mod money;
 pub mod safe_text;
 pub mod state;
 pub mod time;
@@ -15,6 +16,7 @@ pub use ids::{
     ApprovalId, AttemptNo, ClauseId, ContractVersion, DecisionId, GoalId, JobId, OperationId, Seq,
     StrategyId,
 };
+pub use money::PicoDollars;
 pub use safe_text::SafeText;
 pub use state::{Action, FailureClass, JobState, OperationState, Verdict, WaitKind, Wake};
 pub use time::{Clock, TimeMs};

@@ -1,6 +1,7 @@
 //! Workers: who proposes a config. `script` and `command` run an executable; `chat` comes later.
 
 pub mod process;
+pub mod provider;
 pub mod script;
 
 use crate::contract::Strategy;
