@@ -977,6 +977,9 @@ fn nothing_runs_for_ever() {
     let practice = Practice::new(Faults::none());
     let error = practice.world.query(ENDLESS).unwrap_err();
     assert!(error.what.contains("interrupted"), "{}", error.what);
+    let giant = "select length(hex(zeroblob(100000000)))";
+    let error = practice.world.query(giant).unwrap_err();
+    assert!(error.what.contains("too big"), "{}", error.what);
     let mut definition = careful("stg_stores", &[]);
     definition.sql = Some(format!(
         "drop table if exists stg_stores; create table stg_stores as {ENDLESS}"

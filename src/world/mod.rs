@@ -7,6 +7,7 @@ pub mod practice;
 pub mod process;
 pub mod sqlite_functions;
 pub mod strict_json;
+pub mod worker_sql;
 
 pub use open::{OpenError, open_world};
 pub use ports::World;

@@ -99,6 +99,9 @@ impl CommandSource {
             if seen.insert(&job.id, ()).is_some() {
                 return Err(format!("two jobs have the id {}", job.id));
             }
+            if let Some(output) = &job.output {
+                judge_table(&output.table).map_err(|why| format!("job {}: {why}", job.id))?;
+            }
             if let Some(hold) = &job.hold
                 && !HOLD_KINDS.contains(&hold.kind.as_str())
             {
@@ -126,6 +129,22 @@ impl CommandSource {
         }
         self.fetch()?;
         Ok(self.remembered().clone().unwrap_or_default())
+    }
+}
+
+/// Tables become part of the checkers' SQL.
+fn judge_table(table: &str) -> Result<(), String> {
+    let good = !table.is_empty()
+        && table.len() <= MAX_ID_BYTES
+        && table
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_.$".contains(c));
+    if good {
+        Ok(())
+    } else {
+        Err(format!(
+            "the table {table:?} is no plain name: letters, digits, `_`, `$` and `.` only"
+        ))
     }
 }
 

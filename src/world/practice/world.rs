@@ -7,6 +7,7 @@ use super::{PracticeSettings, functions};
 use crate::world::World;
 use crate::world::ports::PortError;
 use crate::world::sqlite_functions::register_sqlite_functions;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,6 +19,8 @@ const MAX_JOBS_OF_TWO_CONNECTIONS: usize = 1_200;
 /// Most virtual-machine steps, in millions, that one call may take: some seconds. A statement that would
 /// go on is stopped, so that no definition and no query can hang the world.
 pub const MAX_MILLION_STEPS: u32 = 100;
+/// Longest value of one query, in bytes.
+const MAX_VALUE_BYTES: i32 = 64 * 1024 * 1024;
 /// Largest file, in pages of 1 KiB.
 const MAX_PAGES: u32 = 8 * 1024 * 1024;
 
@@ -46,6 +49,9 @@ impl Metered {
             Some(move || counter.fetch_add(1, Ordering::Relaxed) >= MAX_MILLION_STEPS),
         )
         .map_err(sqlite_failed("open"))?;
+        // Texts that are joined to themselves again and again would take all memory in a few steps.
+        conn.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
+            .map_err(sqlite_failed("open"))?;
         Ok(Self { conn, millions })
     }
 }
