@@ -1,5 +1,6 @@
 //! The goal file: what the owner fixed.
 
+pub mod cutover;
 pub mod parse;
 pub mod provider;
 pub mod types;

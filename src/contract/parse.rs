@@ -6,6 +6,7 @@
 
 mod canonical;
 mod clauses;
+mod cutover;
 mod free;
 mod overrides;
 mod problem;
@@ -153,6 +154,7 @@ fn read_goal(context: &Context<'_>, root: &toml_edit::Table, base_dir: &Path) ->
         jobs: sections::jobs(&top),
         accept: clauses::accept(&top),
         approval: sections::approval(&top),
+        cutover: cutover::cutover(&top),
         soak: sections::soak(&top),
         budgets: sections::budgets(&top),
         limits: sections::limits(&top),

@@ -1,5 +1,6 @@
 //! The goal file as types. Everything but the strategies is contract.
 
+use super::cutover::CutoverRule;
 use crate::model::{Account, ClauseId, Digest, GoalId, StrategyId, TimeMs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,6 +40,8 @@ pub struct Contract {
     pub accept: Vec<Clause>,
     /// Who decides cutovers.
     pub approval: ApprovalRule,
+    /// When cutovers may happen, and how many at once.
+    pub cutover: CutoverRule,
     /// Waiting after a cutover.
     pub soak: Option<Soak>,
     /// Walls.

@@ -97,7 +97,11 @@ fn instant(zone: &TimeZone, date: Date, minute: u16) -> Option<TimeMs> {
     };
     let hour = i8::try_from(minute / 60).ok()?;
     let minute = i8::try_from(minute % 60).ok()?;
-    let wall = date.at(hour, minute, 0, 0);
+    wall_instant(zone, date.at(hour, minute, 0, 0))
+}
+
+/// The instant of a wall-clock time: after the gap that swallowed it, or the earlier of two.
+pub(super) fn wall_instant(zone: &TimeZone, wall: jiff::civil::DateTime) -> Option<TimeMs> {
     let ambiguous = zone.to_ambiguous_zoned_datetime(wall);
     // In a gap, `later` and `earlier` name instants an hour apart; the gap's end lies between them.
     let zoned = if ambiguous.is_ambiguous() {

@@ -720,6 +720,7 @@ pub fn contract() -> Goal {
             minutes_each: 3.0,
             expires_after_ms: None,
         },
+        cutover: crate::contract::cutover::CutoverRule::default(),
         soak: None,
         budgets: Budgets {
             total: BTreeMap::from([(

@@ -40,6 +40,10 @@ pub fn contract_json(contract: &Contract) -> Json {
             "minutes_each": contract.approval.minutes_each,
             "expires_after_ms": contract.approval.expires_after_ms,
         },
+        "cutover": {
+            "freeze": contract.cutover.freeze.iter().map(|window| &window.text).collect::<Vec<_>>(),
+            "waves": contract.cutover.waves.map(|waves| json!({ "clean": waves.clean, "then": waves.then })),
+        },
         "soak": match contract.soak {
             None => Json::Null,
             Some(Soak::Runs(runs)) => json!({ "runs": runs }),

@@ -219,8 +219,21 @@ fn day_index(text: &str) -> Result<usize, String> {
     })
 }
 
+/// Minutes since Monday 00:00 of `fri 15:00`; `sun 24:00` is the week's end and so its beginning.
+pub(super) fn minute_of_week(text: &str) -> Result<u32, String> {
+    let (day, time) = text
+        .trim()
+        .split_once(' ')
+        .ok_or_else(|| format!("has no day and time in \"{}\"", shown(text)))?;
+    let day = day_index(day).map_err(|why| format!("is no window: {why}"))?;
+    let minute = minute_of_day(time)
+        .ok_or_else(|| format!("has \"{}\", which is no time of day", shown(time)))?;
+    let total = u32::try_from(day).unwrap_or(0) * 24 * 60 + u32::from(minute);
+    Ok(total % (7 * 24 * 60))
+}
+
 /// Minutes since midnight of `HH:MM`; `24:00` is the end of the day.
-fn minute_of_day(text: &str) -> Option<u16> {
+pub(super) fn minute_of_day(text: &str) -> Option<u16> {
     let (hour, minute) = text.trim().split_once(':')?;
     if hour.len() != 2 || minute.len() != 2 {
         return None;
