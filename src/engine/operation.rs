@@ -19,9 +19,10 @@ pub fn operation_id(
     config: &Digest,
     ordinal: u32,
 ) -> OperationId {
-    let environment = match action {
-        Action::Stage => "staging",
-        Action::CutOver => "production",
+    let environment = if action.is_production() {
+        "production"
+    } else {
+        "staging"
     };
     let digest = digest_parts([
         goal.as_str(),

@@ -119,12 +119,12 @@ impl Source for Noop {
 
 impl Target for Noop {
     fn info(&self) -> AdapterInfo {
-        let proven =
-            [Action::Stage, Action::CutOver].map(|action| (action.word().to_owned(), true));
+        let proven = Action::ALL.iter().map(|action| (action.word().to_owned(), true));
         AdapterInfo {
             name: "noop".to_owned(),
             version: "1".to_owned(),
-            one_effect_per_id: proven.into_iter().collect(),
+            one_effect_per_id: proven.collect(),
+            can_roll_back: false,
         }
     }
 

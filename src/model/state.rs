@@ -100,8 +100,20 @@ words!(
         Stage = "stage",
         /// Put the config into production and switch the old job off.
         CutOver = "cut_over",
+        /// Take the config out of production and switch the old job on again.
+        RollBack = "roll_back",
     }
 );
+
+impl Action {
+    /// Whether it changes production, which takes a person's decision.
+    pub const fn is_production(self) -> bool {
+        match self {
+            Self::Stage => false,
+            Self::CutOver | Self::RollBack => true,
+        }
+    }
+}
 
 words!(
     /// Whose failure it was.

@@ -263,7 +263,7 @@ pub struct Upstream {
 pub struct EffectRequest {
     /// The stable id; the target must keep it so that a look-up finds the effect.
     pub operation_id: OperationId,
-    /// Stage or cut over.
+    /// Stage, cut over or roll back.
     pub action: Action,
     /// The job.
     pub job: JobId,
@@ -311,6 +311,9 @@ pub struct AdapterInfo {
     pub version: String,
     /// Whether it is known to keep one effect per operation id, by action; absent means not known.
     pub one_effect_per_id: BTreeMap<String, bool>,
+    /// Whether it can take a config out of production again; an adapter that does not say so cannot.
+    #[serde(default)]
+    pub can_roll_back: bool,
 }
 
 /// The new scheduler.

@@ -146,14 +146,16 @@ impl SimWorld {
 
 impl Target for SimWorld {
     fn info(&self) -> AdapterInfo {
-        let proven = [Action::Stage, Action::CutOver]
-            .into_iter()
+        let proven = Action::ALL
+            .iter()
+            .copied()
             .filter(|action| self.keeps_one(*action))
             .map(|action| (action.word().to_owned(), true));
         AdapterInfo {
             name: "simulated".to_owned(),
             version: "1".to_owned(),
             one_effect_per_id: proven.collect(),
+            can_roll_back: true,
         }
     }
 

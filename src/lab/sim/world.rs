@@ -120,7 +120,7 @@ impl SimWorld {
     pub(super) fn keeps_one(&self, action: Action) -> bool {
         match action {
             Action::Stage => self.dedup.0,
-            Action::CutOver => self.dedup.1,
+            Action::CutOver | Action::RollBack => self.dedup.1,
         }
     }
 

@@ -32,11 +32,12 @@ pub(super) struct Order<'a> {
     pub at: TimeMs,
 }
 
-/// Which tables hold an action's jobs.
-pub(super) const fn tables(action: Action) -> (&'static str, &'static str, &'static str) {
+/// Which table holds what an action made, and how its references begin.
+pub(super) const fn tables(action: Action) -> (&'static str, &'static str) {
     match action {
-        Action::Stage => ("staging_jobs", "staging_runs", "stg"),
-        Action::CutOver => ("production_jobs", "production_runs", "prod"),
+        Action::Stage => ("staging_jobs", "stg"),
+        Action::CutOver => ("production_jobs", "prod"),
+        Action::RollBack => ("rollbacks", "back"),
     }
 }
 
@@ -46,7 +47,7 @@ pub(super) fn existing(
     action: Action,
     operation_id: &str,
 ) -> rusqlite::Result<Vec<(i64, String, String)>> {
-    let (jobs, ..) = tables(action);
+    let (jobs, _) = tables(action);
     conn.prepare_cached(&format!(
         "select no, job, config_digest from {jobs} where operation_id = ?1 order by no"
     ))?
@@ -59,7 +60,7 @@ pub(super) fn existing(
 /// The reference of the `place`th effect (from 1) under an operation id. It comes from the id and not
 /// from the order of arrival, so that it is the same however threads take turns.
 pub(super) fn reference(action: Action, operation_id: &str, place: usize) -> String {
-    let side = tables(action).2;
+    let side = tables(action).1;
     if place <= 1 {
         format!("{side}-{operation_id}")
     } else {
@@ -74,7 +75,7 @@ pub(super) fn referred(
     reference: &str,
 ) -> rusqlite::Result<Option<i64>> {
     let name = reference
-        .strip_prefix(tables(action).2)
+        .strip_prefix(tables(action).1)
         .and_then(|rest| rest.strip_prefix('-'))
         .unwrap_or_default();
     let (operation_id, place) = match name.rsplit_once('.') {
@@ -167,6 +168,41 @@ pub(super) fn cut_over(
     }))
 }
 
+/// Takes a definition out of production and switches the old job on again. `Err` with a reason when it
+/// does not run there: then nothing happened. Tables that it wrote stay; nobody reads them.
+pub(super) fn roll_back(
+    conn: &Connection,
+    order: &Order<'_>,
+) -> rusqlite::Result<Result<EffectRef, String>> {
+    let request = order.request;
+    let removed = conn.execute(
+        "update production_jobs set removed_ms = ?1, removed_by = ?2 \
+         where job = ?3 and config_digest = ?4 and removed_by is null",
+        params![
+            order.at.0,
+            request.operation_id.as_str(),
+            request.job.as_str(),
+            request.config_digest.0
+        ],
+    )?;
+    if removed == 0 {
+        return Ok(Err(format!(
+            "{} does not run this definition in production",
+            request.job
+        )));
+    }
+    conn.execute(
+        "update legacy_jobs set disabled_at_ms = null, disabled_by = null where job = ?1",
+        [request.job.as_str()],
+    )?;
+    let (_, reference) = store(conn, order)?;
+    Ok(Ok(EffectRef {
+        reference,
+        config_digest: request.config_digest.clone(),
+        observed: "the old job is switched on again; readers get the old copy".to_owned(),
+    }))
+}
+
 fn spec<'a>(order: &'a Order<'_>, side: Side, upstream: &'a BTreeMap<JobId, Side>) -> Spec<'a> {
     Spec {
         definition: order.definition,
@@ -223,8 +259,8 @@ fn fault(order: &Order<'_>, finishes: TimeMs) -> Option<(FailureClass, String)> 
 
 /// Stores the job and counts the effect; gives its number and reference.
 fn store(conn: &Connection, order: &Order<'_>) -> rusqlite::Result<(i64, String)> {
-    let (jobs, ..) = tables(order.request.action);
     let request = order.request;
+    let (jobs, _) = tables(request.action);
     conn.execute(
         &format!(
             "insert into {jobs} (operation_id, job, config, config_digest, created_ms, hidden_lookups) \
@@ -268,7 +304,10 @@ fn record(
     seen: &Seen,
     class: FailureClass,
 ) -> rusqlite::Result<()> {
-    let (_, runs, _) = tables(order.request.action);
+    let runs = match order.request.action {
+        Action::Stage => "staging_runs",
+        _ => "production_runs",
+    };
     let failed = !seen.why.is_empty();
     let Digest(digest) = seen.effect_digest();
     conn.execute(

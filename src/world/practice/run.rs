@@ -357,6 +357,6 @@ pub(super) fn is_source(conn: &Connection, name: &str) -> bool {
 
 /// Whether a job runs in production.
 pub(super) fn is_cut_over(conn: &Connection, job: &JobId) -> rusqlite::Result<bool> {
-    conn.prepare_cached("select 1 from production_jobs where job = ?1")?
+    conn.prepare_cached("select 1 from production_jobs where job = ?1 and removed_by is null")?
         .exists([job.as_str()])
 }

@@ -51,10 +51,16 @@ create table staging_runs (
 );
 create table production_jobs (
   no integer primary key, operation_id text not null, job text not null, config text not null,
-  config_digest text not null, created_ms integer not null, hidden_lookups integer not null
+  config_digest text not null, created_ms integer not null, hidden_lookups integer not null,
+  removed_ms integer, removed_by text
 );
 create index production_jobs_operation on production_jobs (operation_id);
 create index production_jobs_job on production_jobs (job);
+create table rollbacks (
+  no integer primary key, operation_id text not null, job text not null, config text not null,
+  config_digest text not null, created_ms integer not null, hidden_lookups integer not null
+);
+create index rollbacks_operation on rollbacks (operation_id);
 create table production_runs (
   no integer primary key references production_jobs (no),
   day integer not null, started_ms integer not null, finishes_ms integer not null,

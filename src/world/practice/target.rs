@@ -13,7 +13,6 @@ use crate::world::ports::{
     RunState, Target, Timed,
 };
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params};
-use std::collections::BTreeMap;
 
 /// Longest pause between two looks at a run.
 const LOOK_AGAIN_MS: i64 = 5 * 60_000;
@@ -24,10 +23,11 @@ impl Target for PracticeWorld {
         AdapterInfo {
             name: "practice".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            one_effect_per_id: BTreeMap::from([
-                (Action::Stage.word().to_owned(), dedup),
-                (Action::CutOver.word().to_owned(), dedup),
-            ]),
+            one_effect_per_id: Action::ALL
+                .iter()
+                .map(|action| (action.word().to_owned(), dedup))
+                .collect(),
+            can_roll_back: true,
         }
     }
 
@@ -163,7 +163,7 @@ impl PracticeWorld {
     fn latency(&self, request: &EffectRequest, call: i64) -> i64 {
         let (low, high) = match request.action {
             Action::Stage => (1_500, 6_000),
-            Action::CutOver => (15_000, 25_000),
+            Action::CutOver | Action::RollBack => (15_000, 25_000),
         };
         let call = call.to_string();
         self.chance.between(
@@ -255,6 +255,10 @@ impl PracticeWorld {
                 Ok(applied) => Effect::Applied(applied),
                 Err(why) => refused(why),
             }),
+            Action::RollBack => Ok(match effects::roll_back(conn, &order)? {
+                Ok(applied) => Effect::Applied(applied),
+                Err(why) => refused(why),
+            }),
         }
     }
 
@@ -301,7 +305,7 @@ fn find(
     operation_id: &OperationId,
     job: &JobId,
 ) -> rusqlite::Result<Lookup> {
-    let (jobs, ..) = effects::tables(action);
+    let (jobs, _) = effects::tables(action);
     let hidden = conn.execute(
         &format!(
             "update {jobs} set hidden_lookups = hidden_lookups - 1 \
