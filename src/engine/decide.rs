@@ -1,7 +1,7 @@
 //! What to do next for one job. Pure and total: the same facts give the same step.
 
 use super::approval::{Bundle, bundle};
-use super::surroundings::{ClauseView, Surroundings, lineage_digest, stored_lineage};
+use super::surroundings::{ClauseView, GateView, Surroundings, lineage_digest, stored_lineage};
 use crate::contract::{Contract, Strategy};
 use crate::ledger::facts::{ApprovalFacts, ApprovalState, JobFacts, RunFacts};
 use crate::model::{
@@ -441,7 +441,7 @@ fn cut_over_in_order(around: &Surroundings, lineage: Vec<Upstream>, now: TimeMs)
         .iter()
         .find(|up| matches!(up.state, JobState::Reconciled | JobState::AwaitingApproval));
     match ahead {
-        None => Step::CutOver(lineage),
+        None => cut_over_in_turn(&around.gate, lineage, now),
         Some(up) => Step::Wait(Waiting {
             kind: WaitKind::Upstream,
             reason: format!("may be cut over; {} goes first ({})", up.job, up.state),
@@ -452,6 +452,31 @@ fn cut_over_in_order(around: &Surroundings, lineage: Vec<Upstream>, now: TimeMs)
             overdue: now.plus_ms(4 * PERSON_OVERDUE_MS),
         }),
     }
+}
+
+/// The calendar first, then its turn: the contract says how many cutovers may be on their way.
+fn cut_over_in_turn(gate: &GateView, lineage: Vec<Upstream>, now: TimeMs) -> Step {
+    if let Some((until, text)) = &gate.frozen {
+        return Step::Wait(Waiting {
+            kind: WaitKind::Freeze,
+            reason: format!("may be cut over; the contract freezes cutovers ({text})"),
+            wakes: vec![Wake::At { at: *until }],
+            next_check: *until,
+            overdue: until.plus_ms(HOUR_MS),
+        });
+    }
+    if gate.full {
+        return Step::Wait(Waiting {
+            kind: WaitKind::Turn,
+            reason: "may be cut over; the cutovers on their way are confirmed first".to_owned(),
+            wakes: vec![Wake::Event {
+                name: "cutover settled".to_owned(),
+            }],
+            next_check: now.plus_ms(HOUR_MS),
+            overdue: now.plus_ms(PERSON_OVERDUE_MS),
+        });
+    }
+    Step::CutOver(lineage)
 }
 
 fn request_is_stale(own: &ApprovalFacts, current: &Bundle, now: TimeMs) -> Option<Step> {

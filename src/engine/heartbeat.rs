@@ -105,6 +105,8 @@ fn reason(overview: &Overview, active: usize) -> String {
         (WaitKind::Upstream, "wait for jobs upstream"),
         (WaitKind::ToVerify, "have an outcome to verify"),
         (WaitKind::Paused, "are paused"),
+        (WaitKind::Turn, "wait for their turn to be cut over"),
+        (WaitKind::Freeze, "wait for the end of a freeze"),
     ] {
         if let Some(count) = overview.by_wait.get(&kind).filter(|count| **count > 0) {
             parts.push(format!("{count} {words}"));

@@ -2,6 +2,7 @@
 
 use super::cycles::cyclic;
 use super::surroundings::{ClauseView, UpstreamView, upstream_view};
+use super::waves::is_on_its_way;
 use crate::ledger::facts::JobFacts;
 use crate::model::{ClauseId, Digest, JobId, JobState, TimeMs, WaitKind};
 use crate::world::ports::Output;
@@ -21,6 +22,8 @@ pub(super) struct JobIndex {
     pub wait: Option<WaitKind>,
     /// An operation has no known outcome.
     pub unsettled: bool,
+    /// A cutover of it is on its way.
+    cutting_over: bool,
     pub in_flight: bool,
     level: u32,
     position: u64,
@@ -45,6 +48,10 @@ pub(super) struct Index {
     ready: BTreeSet<Place>,
     timers: BTreeSet<(TimeMs, JobId)>,
     active: BTreeSet<JobId>,
+    /// Jobs with a cutover on its way.
+    cutting_over: BTreeSet<JobId>,
+    /// Jobs that wait for their turn to be cut over.
+    in_turn: BTreeSet<JobId>,
 }
 
 impl Index {
@@ -79,6 +86,7 @@ impl Index {
                     output,
                     wait: facts.wait.as_ref().map(|wait| wait.kind),
                     unsettled: facts.unsettled().next().is_some(),
+                    cutting_over: is_on_its_way(facts),
                     in_flight: false,
                     level: 0,
                     position: facts.position,
@@ -86,7 +94,13 @@ impl Index {
                 },
             );
         }
+        let those = |test: fn(&JobIndex) -> bool| -> BTreeSet<JobId> {
+            let found = jobs.iter().filter(|(_, job)| test(job));
+            found.map(|(id, _)| id.clone()).collect()
+        };
         let mut index = Self {
+            cutting_over: those(|job| job.cutting_over),
+            in_turn: those(|job| job.wait == Some(WaitKind::Turn)),
             jobs,
             ..Self::default()
         };
@@ -188,6 +202,13 @@ impl Index {
         job.view = view;
         job.wait = facts.wait.as_ref().map(|wait| wait.kind);
         job.unsettled = facts.unsettled().next().is_some();
+        job.cutting_over = is_on_its_way(facts);
+        keep(&mut self.cutting_over, &facts.id, job.cutting_over);
+        keep(
+            &mut self.in_turn,
+            &facts.id,
+            job.wait == Some(WaitKind::Turn),
+        );
         if was_ready && let Some(place) = self.place(&facts.id) {
             self.ready.insert(place);
         }
@@ -292,6 +313,28 @@ impl Index {
         changed
     }
 
+    /// How many cutovers are on their way.
+    pub(super) fn cutovers_on_their_way(&self) -> usize {
+        self.cutting_over.len()
+    }
+
+    /// Lets as many jobs look again as may now be cut over, in order.
+    pub(super) fn offer_turns(&mut self, at_once: usize) {
+        let free = at_once.saturating_sub(self.cutting_over.len());
+        if free == 0 || self.in_turn.is_empty() {
+            return;
+        }
+        let mut places: Vec<Place> = self
+            .in_turn
+            .iter()
+            .filter_map(|id| self.place(id))
+            .collect();
+        places.sort();
+        for place in places.iter().take(free) {
+            self.mark_ready(&place.3);
+        }
+    }
+
     /// Jobs with a slot.
     pub(super) fn active_count(&self) -> usize {
         self.active.len()
@@ -314,8 +357,17 @@ impl Index {
                             | WaitKind::Paused
                             | WaitKind::ToVerify
                             | WaitKind::Upstream
+                            | WaitKind::Turn
                     )
                 )
         })
+    }
+}
+
+fn keep(set: &mut BTreeSet<JobId>, id: &JobId, member: bool) {
+    if !member {
+        set.remove(id);
+    } else if !set.contains(id) {
+        set.insert(id.clone());
     }
 }

@@ -23,6 +23,7 @@ pub mod run;
 mod settle;
 mod stop;
 pub mod surroundings;
+mod waves;
 
 pub use decide::{Step, decide};
 pub use run::{Engine, EngineError, Finish, Settings};

@@ -201,6 +201,7 @@ mod tests {
         AdapterInfo {
             name: "scheduler".to_owned(),
             version: version.to_owned(),
+            can_roll_back: false,
             one_effect_per_id: [("stage".to_owned(), true)].into(),
         }
     }

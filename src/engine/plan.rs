@@ -250,14 +250,11 @@ impl Engine {
             .unwrap_or(0)
             + 1;
         let operation = operation_id(&self.goal.contract.id, id, action, &config, ordinal);
-        let approval = match action {
-            Action::CutOver => facts
-                .approval
-                .as_ref()
-                .filter(|own| own.state == ApprovalState::Approved)
-                .map(|own| own.id.clone()),
-            Action::Stage => None,
-        };
+        let approval = facts
+            .approval
+            .as_ref()
+            .filter(|own| action.is_production() && own.state == ApprovalState::Approved)
+            .map(|own| own.id.clone());
         self.emit(
             id,
             Event::OpIntended {
@@ -488,7 +485,10 @@ impl Engine {
         if wait.kind != WaitKind::World {
             self.index.release(id);
         }
-        let by_clock = matches!(wait.kind, WaitKind::World | WaitKind::Quota);
+        let by_clock = matches!(
+            wait.kind,
+            WaitKind::World | WaitKind::Quota | WaitKind::Freeze
+        );
         if !self.rig.fires(Sabotage::ForgetWake, by_clock) {
             self.index
                 .set_timer(id, wait.next_check.max(self.now.plus_ms(1)));
@@ -509,7 +509,9 @@ fn is_same_wait(own: &WaitFacts, wait: &Waiting) -> bool {
             WaitKind::World => {
                 (0..NEXT_LOOK_MOVES_MS).contains(&wait.next_check.since(own.next_check))
             }
-            WaitKind::Quota | WaitKind::ToVerify => own.next_check == wait.next_check,
+            WaitKind::Quota | WaitKind::ToVerify | WaitKind::Freeze => {
+                own.next_check == wait.next_check
+            }
             _ => true,
         }
 }

@@ -14,7 +14,8 @@ use super::index::Index;
 use super::operation::Proofs;
 use super::quota::{QUERIES, Quota};
 use super::rig::Rig;
-use super::surroundings::{ClauseView, QuotaView, Surroundings};
+use super::surroundings::{ClauseView, GateView, QuotaView, Surroundings};
+use super::waves::Waves;
 use crate::contract::Goal;
 use crate::contract::workdays::{add_working_ms, day_length_ms};
 use crate::ledger::event::Entry;
@@ -102,6 +103,7 @@ pub struct Engine {
     pub(super) index: Index,
     pub(super) quota: Option<Quota>,
     pub(super) proofs: Proofs,
+    pub(super) waves: Waves,
     checkers: BTreeMap<ClauseId, Digest>,
     pub(super) now: TimeMs,
     pub(super) in_flight: BTreeMap<Ticket, (JobId, Errand)>,
@@ -181,6 +183,10 @@ impl Engine {
             declared_counts: context.declared_proofs,
             measured: view.proofs(&goal.contract.id)?,
         };
+        let waves = Waves::from_history(&view.production_changes(
+            &goal.contract.id,
+            goal.contract.cutover.waves.map_or(0, |waves| waves.clean),
+        )?);
         let checkers = checker_digests(&goal);
         let index = Index::new(&all, |facts, output| {
             clause_views(&goal, &checkers, facts, output)
@@ -204,6 +210,7 @@ impl Engine {
             index,
             quota,
             proofs,
+            waves,
             checkers,
             now,
             in_flight: BTreeMap::new(),
@@ -253,6 +260,23 @@ impl Engine {
                 add_working_ms(workdays, self.now, day_length_ms(workdays))
             }),
             in_cycle: job.in_cycle,
+            gate: self.gate(job.view.state),
+        }
+    }
+
+    /// Whether the calendar and the cutovers before it let one more start. Asked only for jobs that may be
+    /// cut over: a calendar is dear.
+    fn gate(&self, state: JobState) -> GateView {
+        if !matches!(state, JobState::Reconciled | JobState::AwaitingApproval) {
+            return GateView::default();
+        }
+        let contract = &self.goal.contract;
+        GateView {
+            frozen: contract
+                .cutover
+                .frozen_until(&contract.workdays.zone, self.now)
+                .map(|(until, text)| (until, text.to_owned())),
+            full: self.index.cutovers_on_their_way() >= self.waves.at_once(&contract.cutover),
         }
     }
 

@@ -66,6 +66,15 @@ pub struct QuotaView {
     pub renews_at: TimeMs,
 }
 
+/// What keeps an approved cutover from starting now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GateView {
+    /// The end of the freeze that holds, and the freeze as the contract writes it.
+    pub frozen: Option<(TimeMs, String)>,
+    /// As many cutovers are on their way as the contract allows at once.
+    pub full: bool,
+}
+
 /// Everything beside the job, the contract and the clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
@@ -79,6 +88,8 @@ pub struct Surroundings {
     pub person_overdue: Option<TimeMs>,
     /// Whether the job is part of a dependency cycle.
     pub in_cycle: bool,
+    /// What keeps an approved cutover from starting now.
+    pub gate: GateView,
 }
 
 impl Surroundings {

@@ -30,7 +30,9 @@ impl Waves {
         let action = |id| before.operations.get(id).map(|one| one.action);
         match event {
             Event::OpApplied { operation, .. } => match action(operation) {
-                Some(Action::CutOver) => self.clean_in_a_row = self.clean_in_a_row.saturating_add(1),
+                Some(Action::CutOver) => {
+                    self.clean_in_a_row = self.clean_in_a_row.saturating_add(1)
+                }
                 Some(Action::RollBack) => self.clean_in_a_row = 0,
                 _ => {}
             },

@@ -119,7 +119,9 @@ impl Source for Noop {
 
 impl Target for Noop {
     fn info(&self) -> AdapterInfo {
-        let proven = Action::ALL.iter().map(|action| (action.word().to_owned(), true));
+        let proven = Action::ALL
+            .iter()
+            .map(|action| (action.word().to_owned(), true));
         AdapterInfo {
             name: "noop".to_owned(),
             version: "1".to_owned(),

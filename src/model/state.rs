@@ -128,7 +128,7 @@ words!(
 );
 
 words!(
-    /// What a job or goal waits for: the six answers a person needs.
+    /// What a job or goal waits for: the answers a person needs.
     WaitKind {
         /// A person's decision.
         Person = "person",
@@ -142,6 +142,10 @@ words!(
         World = "world",
         /// An operator paused it.
         Paused = "paused",
+        /// Other cutovers go first.
+        Turn = "turn",
+        /// The contract's calendar forbids cutovers now.
+        Freeze = "freeze",
     }
 );
 

@@ -110,6 +110,7 @@ impl Target for Scheduler {
         AdapterInfo {
             name: "test".to_owned(),
             version: "1".to_owned(),
+            can_roll_back: false,
             one_effect_per_id: Default::default(),
         }
     }

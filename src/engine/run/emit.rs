@@ -43,6 +43,7 @@ impl Engine {
             event,
         };
         if !matches!(entry.event, Event::DecisionAnswered { .. }) {
+            self.waves.note(&entry.event, &facts);
             facts.apply(&entry);
             if self.index.note(&facts) {
                 let below = self

@@ -76,6 +76,8 @@ impl Engine {
         if !self.settle_first.is_empty() {
             return self.settle_what_was_left();
         }
+        self.index
+            .offer_turns(self.waves.at_once(&self.goal.contract.cutover));
         let slots = self.goal.contract.limits.concurrent_jobs as usize;
         while self.batch.entries.len() < MAX_BATCH {
             let Some(id) = self.index.take_ready(slots) else {

@@ -149,7 +149,7 @@ impl JobFacts {
                     operation: id.clone(),
                 });
             }
-            Action::Stage => {}
+            Action::Stage | Action::RollBack => {}
             Action::CutOver => {
                 self.production = Some(reference.to_owned());
                 // What is in production is the job's config, also when a retry had begun meanwhile: jobs

@@ -246,6 +246,19 @@ impl View<'_> {
         .map(Option::flatten)
     }
 
+    /// What became of the last production changes, newest first, at most `limit`: true for a cutover that
+    /// was applied and is not in doubt.
+    pub fn production_changes(&self, goal: &GoalId, limit: u32) -> Answer<Vec<bool>> {
+        self.all(
+            "SELECT action = 'cut_over' AND state = 'applied' FROM operations
+             WHERE goal = ?1 AND action IN ('cut_over', 'roll_back')
+               AND (state IN ('applied', 'refused') OR to_verify = 1)
+             ORDER BY changed_ms DESC, operation DESC LIMIT ?2",
+            rusqlite::params![goal.as_str(), limit],
+            |row| row.get(0),
+        )
+    }
+
     /// The last entry that an engine wrote about itself: whether it had said goodbye.
     pub fn stopped_cleanly(&self) -> Answer<bool> {
         let last = self.one(

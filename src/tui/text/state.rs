@@ -45,6 +45,8 @@ pub fn of_wait(kind: WaitKind) -> Standing {
         WaitKind::Upstream => standing("○", "waits: job", Role::Wait),
         WaitKind::ToVerify => standing("?", "looking up", Role::Warn),
         WaitKind::World => standing("○", "waits: world", Role::Wait),
+        WaitKind::Turn => standing("○", "waits: turn", Role::Wait),
+        WaitKind::Freeze => standing("○", "waits: freeze", Role::Wait),
         WaitKind::Paused => standing("‖", "paused", Role::Warn),
     }
 }

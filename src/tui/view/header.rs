@@ -193,7 +193,10 @@ fn parts(overview: &Overview) -> Vec<(String, Role)> {
         format!("{count} {}", if count == 1 { one } else { many })
     };
     let waiting: u64 = overview.by_wait.values().sum();
-    let world = wait(WaitKind::World) + wait(WaitKind::Upstream);
+    let world = wait(WaitKind::World)
+        + wait(WaitKind::Upstream)
+        + wait(WaitKind::Turn)
+        + wait(WaitKind::Freeze);
     let all = [
         (
             overview.approvals_open,
