@@ -7,7 +7,7 @@ use crate::model::SafeText;
 
 /// For `--help`.
 pub const EXIT_CODES: &str = "Exit codes: 0 done, 1 error, 2 wrong usage, 3 something does not verify, \
-4 a decision was refused, 10 only people can move the goal on.";
+4 a decision was refused, 10 only people can move the goal on, 11 a budget ended the work.";
 
 /// The hint of a refused adoption.
 pub const NOTHING_ADOPTED: &str = "Nothing was adopted.";
@@ -23,6 +23,8 @@ pub enum ExitCode {
     Refused,
     /// Only people can move the goal on.
     OnlyPeople,
+    /// A budget ended the work.
+    Budget,
     /// A practice worker says that it cannot do this job.
     WorkerRefused,
 }
@@ -35,6 +37,7 @@ impl ExitCode {
             Self::Unsound => 3,
             Self::Refused => 4,
             Self::OnlyPeople => 10,
+            Self::Budget => 11,
             Self::WorkerRefused => crate::worker::script::REFUSED_STATUS as u8,
         }
     }

@@ -167,7 +167,7 @@ pub fn launch(what: &Launch<'_>) -> Result<Launched, CliError> {
         .contract
         .budgets
         .per_day
-        .get("warehouse_queries")
+        .get(crate::model::WAREHOUSE_QUERIES)
         .map(|one| one.limit);
     let engine = Engine::new(Parts {
         ledger,

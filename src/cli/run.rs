@@ -135,6 +135,7 @@ fn stop_on_signals(stop: Stop) -> Result<(), CliError> {
 pub fn exit_code(finish: Finish) -> ExitCode {
     match finish {
         Finish::OnlyPeople => ExitCode::OnlyPeople,
+        Finish::Budget => ExitCode::Budget,
         Finish::Ended | Finish::Stopped => ExitCode::Done,
     }
 }
@@ -144,6 +145,7 @@ pub fn finish_word(finish: Finish) -> &'static str {
     match finish {
         Finish::Ended => "ended",
         Finish::OnlyPeople => "only_people",
+        Finish::Budget => "budget",
         Finish::Stopped => "stopped",
     }
 }
@@ -169,6 +171,7 @@ pub fn text_of(report: &Report, finish: Finish) -> String {
         match finish {
             Finish::Ended => "every job has ended",
             Finish::OnlyPeople => "only people can move it on (dogwatch approvals)",
+            Finish::Budget => "a budget ended the work (dogwatch handoff; dogwatch budget raise)",
             Finish::Stopped => "stopped; run it again and it goes on",
         },
         jobs.total,

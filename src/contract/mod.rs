@@ -1,6 +1,7 @@
 //! The goal file: what the owner fixed.
 
 pub mod cutover;
+mod limits;
 pub mod parse;
 pub mod provider;
 pub mod types;

@@ -2,11 +2,12 @@
 
 use super::approval::{Bundle, bundle};
 use super::surroundings::{ClauseView, GateView, Surroundings, lineage_digest, stored_lineage};
+use super::walls::wait_for_owner;
 use crate::contract::{Contract, Strategy};
 use crate::ledger::facts::{ApprovalFacts, ApprovalState, JobFacts, RunFacts};
 use crate::model::{
     ApprovalId, ClauseId, FailureClass, JobState, OperationId, OperationState, TimeMs, Verdict,
-    WaitKind, Wake,
+    WAREHOUSE_QUERIES, WaitKind, Wake,
 };
 use crate::world::ports::{Hold, Upstream};
 
@@ -81,12 +82,38 @@ pub struct Rules<'a> {
 
 /// Decides the next step of a job.
 pub fn decide(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Step {
-    settle_first(job, now)
+    let step = settle_first(job, now)
         .or_else(|| before_work(job, around, now))
         .or_else(|| prepare(job, rules))
         .or_else(|| stage(job, rules, around, now))
         .or_else(|| check(job, around, now))
-        .unwrap_or_else(|| gate(job, rules, around, now))
+        .unwrap_or_else(|| gate(job, rules, around, now));
+    within_walls(step, around, now)
+}
+
+/// Nothing is started that would cross a wall; what is going on may be looked at and settled.
+fn within_walls(step: Step, around: &Surroundings, now: TimeMs) -> Step {
+    let walls = &around.walls;
+    let starts = matches!(
+        step,
+        Step::StartAttempt(_)
+            | Step::Prepare
+            | Step::Stage(_)
+            | Step::Check(..)
+            | Step::Request(_)
+            | Step::CutOver(_)
+    );
+    if let Some(why) = walls.shut.as_ref().filter(|_| starts) {
+        return Step::Wait(wait_for_owner(format!("budget {why}"), now));
+    }
+    match (&step, &walls.draining, &walls.no_action) {
+        (Step::StartAttempt(_), Some(why), _) => Step::Wait(wait_for_owner(
+            format!("no new attempt begins: budget {why}"),
+            now,
+        )),
+        (Step::Stage(_) | Step::CutOver(_), _, Some(refused)) => Step::Wait(refused.waiting(now)),
+        _ => step,
+    }
 }
 
 /// Nothing else happens to a job while an outcome is unknown.
@@ -382,7 +409,7 @@ fn judge(
                 clause.id, clause.queries, quota.left, quota.limit
             ),
             wakes: vec![Wake::QuotaReset {
-                budget: "warehouse_queries".to_owned(),
+                budget: WAREHOUSE_QUERIES.to_owned(),
                 at: quota.renews_at,
             }],
             next_check: quota.renews_at,

@@ -107,6 +107,7 @@ fn reason(overview: &Overview, active: usize) -> String {
         (WaitKind::Paused, "are paused"),
         (WaitKind::Turn, "wait for their turn to be cut over"),
         (WaitKind::Freeze, "wait for the end of a freeze"),
+        (WaitKind::Budget, "wait for a budget"),
     ] {
         if let Some(count) = overview.by_wait.get(&kind).filter(|count| **count > 0) {
             parts.push(format!("{count} {words}"));

@@ -345,6 +345,25 @@ impl Index {
         self.jobs.values().all(JobIndex::is_over)
     }
 
+    /// Whether nothing goes on any more and something waits for a budget.
+    pub(super) fn is_drained(&self) -> bool {
+        let waits = |kind| self.jobs.values().any(|job| job.wait == Some(kind));
+        self.active.is_empty()
+            && self.ready.is_empty()
+            && waits(WaitKind::Budget)
+            && !waits(WaitKind::Quota)
+            && !waits(WaitKind::World)
+    }
+
+    /// Whether only more budget can move any job on.
+    pub(super) fn only_budgets(&self) -> bool {
+        self.only_people()
+            && self
+                .jobs
+                .values()
+                .all(|job| job.is_over() || job.damaged || job.wait != Some(WaitKind::Person))
+    }
+
     /// Whether nothing but people can move any job on.
     pub(super) fn only_people(&self) -> bool {
         self.jobs.values().all(|job| {
@@ -355,6 +374,7 @@ impl Index {
                     Some(
                         WaitKind::Person
                             | WaitKind::Paused
+                            | WaitKind::Budget
                             | WaitKind::ToVerify
                             | WaitKind::Upstream
                             | WaitKind::Turn

@@ -16,13 +16,14 @@ mod index;
 pub mod operation;
 mod plan;
 pub mod prove;
-pub mod quota;
 pub mod report;
 pub(crate) mod rig;
 pub mod run;
 mod settle;
+mod spend;
 mod stop;
 pub mod surroundings;
+pub mod walls;
 mod waves;
 
 pub use decide::{Step, decide};

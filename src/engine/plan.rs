@@ -10,8 +10,8 @@ use crate::ledger::LedgerError;
 use crate::ledger::event::Event;
 use crate::ledger::facts::{ApprovalState, JobFacts, OperationFacts, WaitFacts};
 use crate::model::{
-    Action, ApprovalId, ClauseId, Digest, FailureClass, JobId, JobState, OperationId,
-    OperationState, WaitKind,
+    Action, Amounts, ApprovalId, Budget, ClauseId, Digest, FailureClass, JobId, JobState,
+    OperationId, OperationState, WaitKind,
 };
 use crate::worker::{PrepareRequest, PreviousConfig};
 use crate::world::ports::{EffectRef, EffectRequest, Upstream};
@@ -255,6 +255,8 @@ impl Engine {
             .as_ref()
             .filter(|own| action.is_production() && own.state == ApprovalState::Approved)
             .map(|own| own.id.clone());
+        self.walls
+            .add_spent(&Amounts::from([(Budget::ExternalActions, 1)]));
         self.emit(
             id,
             Event::OpIntended {
@@ -264,6 +266,7 @@ impl Engine {
                 ordinal,
                 upstream: serde_json::to_value(lineage).unwrap_or_default(),
                 approval,
+                day: self.walls.day().to_owned(),
             },
         )?;
         self.send(id, operation, action, config, lineage.to_vec())
@@ -339,10 +342,9 @@ impl Engine {
                 "a staging run succeeded; clauses are checked",
             )?;
         }
-        let day = match &mut self.quota {
-            Some(quota) => quota.reserve(view.queries),
-            None => super::quota::day_of(&self.goal.contract.workdays.zone, self.now).0,
-        };
+        let queries = Amounts::from([(Budget::WarehouseQueries, view.queries)]);
+        self.walls.add_reserved(&queries);
+        let day = self.walls.day().to_owned();
         self.emit(
             id,
             Event::CheckStarted {

@@ -12,9 +12,9 @@ use super::executor::{Executor, Ticket};
 use super::heartbeat::Heart;
 use super::index::Index;
 use super::operation::Proofs;
-use super::quota::{QUERIES, Quota};
 use super::rig::Rig;
 use super::surroundings::{ClauseView, GateView, QuotaView, Surroundings};
+use super::walls::{Reached, Walls};
 use super::waves::Waves;
 use crate::contract::Goal;
 use crate::contract::workdays::{add_working_ms, day_length_ms};
@@ -51,6 +51,8 @@ pub enum Finish {
     Ended,
     /// Only people can move it on.
     OnlyPeople,
+    /// A budget ended the work; its owner decides whether there is more.
+    Budget,
     /// It was asked to stop.
     Stopped,
 }
@@ -74,6 +76,11 @@ pub trait Operator: Send {
 
     /// When it wants to be asked again.
     fn next(&self, now: TimeMs) -> Option<TimeMs>;
+
+    /// Whether it may make room in a budget that ended the work.
+    fn raises(&self) -> bool {
+        false
+    }
 }
 
 /// What a call in progress was for.
@@ -101,7 +108,11 @@ pub struct Engine {
     pub(super) goal: Goal,
     pub(super) context: Context,
     pub(super) index: Index,
-    pub(super) quota: Option<Quota>,
+    pub(super) walls: Walls,
+    /// Totals that were told to be at their handoff or their wall.
+    pub(super) reached: Vec<Reached>,
+    /// Whether a budget ended the work.
+    pub(super) stopped: bool,
     pub(super) proofs: Proofs,
     pub(super) waves: Waves,
     checkers: BTreeMap<ClauseId, Digest>,
@@ -178,7 +189,6 @@ impl Engine {
         let (all, mut damage) = view.facts_at_start(&goal.contract.id)?;
         let clean = view.stopped_cleanly()?;
         damage.extend(view.broken_chains()?);
-        let days = view.budget_days(&goal.contract.id)?;
         let proofs = Proofs {
             declared_counts: context.declared_proofs,
             measured: view.proofs(&goal.contract.id)?,
@@ -191,16 +201,19 @@ impl Engine {
         let index = Index::new(&all, |facts, output| {
             clause_views(&goal, &checkers, facts, output)
         });
-        let quota = goal
-            .contract
-            .budgets
-            .per_day
-            .get(QUERIES)
-            .map(|budget| Quota::new(budget.limit, &goal.contract.workdays.zone, &days, now));
         let row = view
             .goals()?
             .into_iter()
             .find(|row| row.goal == goal.contract.id);
+        let stopped = row.as_ref().is_some_and(|row| row.stopped.is_some());
+        let adopted_at = row.as_ref().map_or(now, |row| row.adopted_at);
+        let walls = Walls::new(
+            &goal.contract,
+            adopted_at,
+            &view.budget_uses(&goal.contract.id)?,
+            view.open_spends(&goal.contract.id)?,
+            now,
+        );
         let last_beat = row.and_then(|row| row.heartbeat_at.or(Some(row.adopted_at)));
         let heart = Heart::new(goal.contract.heartbeat.every_ms, last_beat, now);
         let mut engine = Self {
@@ -208,7 +221,9 @@ impl Engine {
             goal,
             context,
             index,
-            quota,
+            walls,
+            reached: Vec::new(),
+            stopped,
             proofs,
             waves,
             checkers,
@@ -253,7 +268,8 @@ impl Engine {
         Surroundings {
             clauses: job.clauses.clone(),
             upstream,
-            quota: self.quota.as_ref().map(Quota::view),
+            quota: self.walls.queries(),
+            walls: self.walls.view(self.now),
             // Only a request waits for a person, and the calendar is dear.
             person_overdue: (job.view.state == JobState::AwaitingApproval).then(|| {
                 let workdays = &self.goal.contract.workdays;
@@ -282,7 +298,7 @@ impl Engine {
 
     /// The day's queries, for reports.
     pub fn quota(&self) -> Option<QuotaView> {
-        self.quota.as_ref().map(Quota::view)
+        self.walls.queries()
     }
 
     /// The engine's time.

@@ -11,7 +11,8 @@ use crate::check::Evidence;
 use crate::ledger::event::Event;
 use crate::ledger::facts::JobFacts;
 use crate::model::{
-    Action, Digest, FailureClass, JobId, JobState, OperationId, OperationState, WaitKind, Wake,
+    Action, Amounts, Budget, Digest, FailureClass, JobId, JobState, OperationId, OperationState,
+    WaitKind, Wake,
 };
 use crate::worker::{PrepareFailure, PrepareReply};
 use crate::world::ports::{Effect, Lookup, PortError, RunState, Upstream};
@@ -264,13 +265,13 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let facts = self.facts(id)?;
         let reserved = key.clause.queries;
+        let queries = |amount| Amounts::from([(Budget::WarehouseQueries, amount)]);
+        let held = queries(reserved);
         let event = match result {
             Ok(evidence) => {
                 let detail = serde_json::to_vec(&evidence).unwrap_or_default();
                 let spent = (evidence.queries.len() as u64).min(reserved);
-                if let Some(quota) = &mut self.quota {
-                    quota.give_back(reserved - spent, &key.day);
-                }
+                self.walls.move_use(&held, &queries(spent), &key.day);
                 Event::EvidenceRecorded {
                     clause: key.clause.id,
                     clause_digest: key.clause.clause_digest,
@@ -286,20 +287,20 @@ impl Engine {
                     day: key.day,
                 }
             }
-            Err(error) => Event::CheckFailed {
-                clause: key.clause.id,
-                why: short(&error.what),
-                class: error.class,
-                retry_at: Some(
-                    self.now.plus_ms(
-                        error
-                            .retry_after_ms
-                            .unwrap_or(back_off_ms(60_000, facts.check_tries)),
-                    ),
-                ),
-                reserved,
-                day: key.day,
-            },
+            Err(error) => {
+                self.walls.move_use(&held, &held, &key.day);
+                let pause = error
+                    .retry_after_ms
+                    .unwrap_or(back_off_ms(60_000, facts.check_tries));
+                Event::CheckFailed {
+                    clause: key.clause.id,
+                    why: short(&error.what),
+                    class: error.class,
+                    retry_at: Some(self.now.plus_ms(pause)),
+                    reserved,
+                    day: key.day,
+                }
+            }
         };
         self.emit(id, event)
     }

@@ -1,5 +1,6 @@
 //! What `decide` may know beside the job itself.
 
+use super::walls::WallsView;
 use crate::ledger::event::Event;
 use crate::ledger::facts::JobFacts;
 use crate::model::{ClauseId, Digest, JobId, JobState, TimeMs, canon::digest_parts};
@@ -84,6 +85,8 @@ pub struct Surroundings {
     pub upstream: Vec<UpstreamView>,
     /// The day's queries; `None` when the contract sets no limit.
     pub quota: Option<QuotaView>,
+    /// Where the walls stand.
+    pub walls: WallsView,
     /// Working hours' next start, for waits upon people.
     pub person_overdue: Option<TimeMs>,
     /// Whether the job is part of a dependency cycle.

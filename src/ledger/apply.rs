@@ -1,5 +1,6 @@
 //! The one function that writes projections: an event in, rows changed, in the event's transaction.
 
+mod budgets;
 mod goals;
 mod jobs;
 mod people;
@@ -9,9 +10,6 @@ use super::facts::JobFacts;
 use crate::model::{GoalId, JobId, Seq, digest_bytes};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The budget that queries count against.
-pub(super) const QUERIES: &str = "warehouse_queries";
 
 /// Facts by job, as of the last commit.
 pub(super) type FactsCache = BTreeMap<(GoalId, JobId), JobFacts>;
@@ -39,6 +37,7 @@ impl<'a> Applier<'a> {
         self.apply_attempt(entry)?;
         self.apply_operation(entry)?;
         self.apply_check(seq, entry)?;
+        self.apply_budget(seq, entry)?;
         self.apply_approval(entry)?;
         self.apply_decision(seq, entry)?;
         self.apply_goal_notes(seq, entry)

@@ -5,8 +5,9 @@ mod entry;
 pub use entry::{Act, Actor, Entry};
 
 use crate::model::{
-    Account, Action, ApprovalId, ClauseId, ContractVersion, DecisionId, Digest, FailureClass,
-    JobId, JobState, OperationId, StrategyId, TimeMs, Verdict, WaitKind, Wake,
+    Account, Action, Amounts, ApprovalId, ClauseId, ContractVersion, DecisionId, Digest,
+    FailureClass, JobId, JobState, OperationId, SpendId, StrategyId, TimeMs, Verdict, WaitKind,
+    Wake,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -132,6 +133,9 @@ pub enum Event {
         upstream: Value,
         /// The approval it uses, for production.
         approval: Option<ApprovalId>,
+        /// The day that it counts for as an external action, `YYYY-MM-DD` in the goal's zone.
+        #[serde(default)]
+        day: String,
     },
     /// The same id is sent again, under a valid proof.
     #[serde(rename = "op.sent_again")]
@@ -264,6 +268,48 @@ pub enum Event {
         reserved: u64,
         /// The day they count for.
         day: String,
+    },
+    /// Amounts of budgets are set aside before they are spent.
+    #[serde(rename = "budget.reserved")]
+    BudgetReserved {
+        /// The spender's name for it.
+        id: SpendId,
+        /// How much, at most as far as is known.
+        amounts: Amounts,
+        /// The day that it counts for, `YYYY-MM-DD` in the goal's zone.
+        day: String,
+    },
+    /// What a reservation really cost.
+    #[serde(rename = "budget.settled")]
+    BudgetSettled {
+        /// The reservation.
+        id: SpendId,
+        /// What was spent; the rest is given back.
+        spent: Amounts,
+        /// False when it may have cost less: a reply was lost, or the engine was.
+        sure: bool,
+    },
+    /// What a budget's owner is given when work ends before the goal does.
+    #[serde(rename = "handoff.written")]
+    HandoffWritten {
+        /// Why, one sentence.
+        why: String,
+        /// Blob of the package for programs.
+        json: Digest,
+        /// Blob of the package for people.
+        markdown: Digest,
+    },
+    /// A budget ended the work: what was going on is over, and nothing new begins.
+    #[serde(rename = "work.stopped")]
+    WorkStopped {
+        /// Why, one sentence.
+        why: String,
+    },
+    /// The owner made room, and work goes on.
+    #[serde(rename = "work.resumed")]
+    WorkResumed {
+        /// Why, one sentence.
+        why: String,
     },
     /// The config failed for good; the next attempt learns why.
     #[serde(rename = "config.failed")]
@@ -463,6 +509,7 @@ impl Event {
                 | Self::AlertRaised { .. }
                 | Self::AlertCleared { .. }
                 | Self::OpLookedUp { .. }
+                | Self::BudgetSettled { .. }
         )
     }
 }

@@ -10,8 +10,8 @@ pub use parts::{
 
 use super::event::{Entry, Event};
 use crate::model::{
-    Action, AttemptNo, ClauseId, Digest, GoalId, JobId, JobState, OperationId, OperationState,
-    TimeMs, Verdict,
+    Action, Amounts, AttemptNo, ClauseId, Digest, GoalId, JobId, JobState, OperationId,
+    OperationState, TimeMs, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -106,6 +106,9 @@ pub struct JobFacts {
     pub wait: Option<WaitFacts>,
     /// Queries spent so far.
     pub queries: u64,
+    /// What was spent on it of other budgets, in base units.
+    #[serde(default, skip_serializing_if = "Amounts::is_empty")]
+    pub spent: Amounts,
     /// The last entry that was progress: a config, a run's end, a verdict, a decision.
     pub last_progress: TimeMs,
     /// Reference of the cutover, once applied.
@@ -172,6 +175,7 @@ impl JobFacts {
             requests: 0,
             wait: None,
             queries: 0,
+            spent: Amounts::new(),
             last_progress: entry.at,
             production: None,
         })

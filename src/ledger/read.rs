@@ -2,6 +2,7 @@
 //!
 //! A [`Reader`] has its own read-only connection and never blocks a writer. Rows are owned values.
 
+mod budgets;
 mod goals;
 mod jobs;
 mod people;

@@ -19,7 +19,9 @@ pub(super) const PROJECTIONS: &[(&str, &str)] = &[
     ("evidence", "seq"),
     ("approvals", "approval"),
     ("decisions", "decision"),
-    ("budget_days", "goal, budget, day"),
+    ("budgets", "goal, budget, day"),
+    ("spends", "goal, spend"),
+    ("handoffs", "seq"),
     ("proofs", "seq"),
     ("alerts", "seq"),
 ];

@@ -34,7 +34,8 @@ CREATE TABLE chains (
 CREATE TABLE goals (
   goal TEXT PRIMARY KEY, version INTEGER NOT NULL, objective TEXT NOT NULL, owner TEXT NOT NULL,
   deadline_ms INTEGER, adopted_ms INTEGER NOT NULL, jobs_listed INTEGER, ended TEXT,
-  heartbeat TEXT NOT NULL, heartbeat_ms INTEGER
+  stopped TEXT,                    -- why a budget ended the work; NULL while it goes on
+   heartbeat TEXT NOT NULL, heartbeat_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE contracts (
@@ -93,10 +94,25 @@ CREATE TABLE decisions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX decisions_open ON decisions (state, seq);
 
-CREATE TABLE budget_days (
-  goal TEXT NOT NULL, budget TEXT NOT NULL, day TEXT NOT NULL, reserved INTEGER NOT NULL, spent INTEGER NOT NULL,
+CREATE TABLE budgets (
+  goal TEXT NOT NULL, budget TEXT NOT NULL,
+  day    TEXT NOT NULL,            -- '' for all of a total
+  reserved INTEGER NOT NULL, spent INTEGER NOT NULL,
+  unsure INTEGER NOT NULL,         -- of what was spent: may have cost less
   PRIMARY KEY (goal, budget, day)
 ) STRICT, WITHOUT ROWID;
+
+-- Reservations without an end.
+CREATE TABLE spends (
+  goal TEXT NOT NULL, spend TEXT NOT NULL, job TEXT NOT NULL, amounts TEXT NOT NULL, day TEXT NOT NULL,
+  reserved_ms INTEGER NOT NULL, PRIMARY KEY (goal, spend)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE handoffs (
+  seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, why TEXT NOT NULL, json TEXT NOT NULL, markdown TEXT NOT NULL,
+  written_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX handoffs_by_goal ON handoffs (goal, seq);
 
 CREATE TABLE proofs (
   seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, adapter TEXT NOT NULL, version TEXT NOT NULL, action TEXT NOT NULL,

@@ -88,6 +88,7 @@ fn sample(path: &std::path::Path) -> Ledger {
                 ordinal: 1,
                 upstream: serde_json::json!([]),
                 approval: None,
+                day: String::new(),
             },
         ),
         entry(
@@ -195,7 +196,7 @@ fn a_changed_entry_a_changed_row_and_a_changed_blob_are_noticed() {
         "DROP TRIGGER events_stay; DELETE FROM events WHERE seq = 9",
         "UPDATE jobs SET state = 'cut_over' WHERE job = 'a'",
         "UPDATE operations SET state = 'refused'",
-        "UPDATE budget_days SET spent = 0",
+        "UPDATE budgets SET spent = 0",
         "UPDATE chains SET head = 'x' WHERE job = 'b'",
         "UPDATE blobs SET data = x'00' WHERE digest = (SELECT min(digest) FROM blobs)",
     ];

@@ -82,6 +82,10 @@ text_id!(
     /// One decision that some process asked for; answered exactly once.
     DecisionId
 );
+text_id!(
+    /// One reservation of a budget; its spender names it, such as `JOB/ATTEMPT/TURN`.
+    SpendId
+);
 number_id!(
     /// Contract versions count from 1.
     ContractVersion,

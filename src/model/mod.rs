@@ -3,6 +3,7 @@
 //! Depends on nothing of ours. All of it is plain data; time comes in as a parameter.
 
 pub mod account;
+pub mod budget;
 pub mod canon;
 pub mod ids;
 pub mod money;
@@ -11,10 +12,11 @@ pub mod state;
 pub mod time;
 
 pub use account::Account;
+pub use budget::{Amounts, Budget, WAREHOUSE_QUERIES};
 pub use canon::{Digest, digest_bytes, digest_json};
 pub use ids::{
     ApprovalId, AttemptNo, ClauseId, ContractVersion, DecisionId, GoalId, JobId, OperationId, Seq,
-    StrategyId,
+    SpendId, StrategyId,
 };
 pub use money::PicoDollars;
 pub use safe_text::SafeText;

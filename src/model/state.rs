@@ -36,6 +36,8 @@ macro_rules! words {
     };
 }
 
+pub(super) use words;
+
 words!(
     /// A job's state. `to_verify` and `waiting` are overlays, not states.
     JobState {
@@ -146,6 +148,8 @@ words!(
         Turn = "turn",
         /// The contract's calendar forbids cutovers now.
         Freeze = "freeze",
+        /// The owner: a budget of the whole goal is used up, or nearly.
+        Budget = "budget",
     }
 );
 

@@ -264,6 +264,7 @@ impl World {
                 ordinal: 1,
                 upstream: json!([]),
                 approval: None,
+                day: String::new(),
             },
         );
         self.event(
@@ -415,6 +416,7 @@ impl World {
                 ordinal: 1,
                 upstream: json!([]),
                 approval: Some(ApprovalId::from("a1b2c3d4e5f60000")),
+                day: String::new(),
             },
         );
         self.event(
@@ -514,6 +516,7 @@ impl World {
                 ordinal: 1,
                 upstream: json!([]),
                 approval: None,
+                day: String::new(),
             },
         );
         let next_look = self.at.plus_ms(5 * MINUTE);

@@ -6,7 +6,7 @@ use crate::contract::types::{
     ApprovalRule, Budgets, HeartbeatRule, JobsRule, Limits, RenewingBudget, Soak, SpinRule,
     TotalBudget, Workdays,
 };
-use crate::model::{Account, GoalId, TimeMs};
+use crate::model::{Account, GoalId, TimeMs, WAREHOUSE_QUERIES};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ const DEFAULT_HANDOFF_PERCENT: u8 = 80;
 /// Budgets with a wall over the whole goal.
 const TOTAL_BUDGETS: [&str; 4] = ["tokens", "money", "wall_clock", "external_actions"];
 /// Budgets that renew.
-const DAILY_BUDGETS: [&str; 2] = ["warehouse_queries", "external_actions"];
+const DAILY_BUDGETS: [&str; 2] = [WAREHOUSE_QUERIES, "external_actions"];
 const WAKES: [&str; 3] = ["approval", "quota_reset", "operation"];
 const WAKE_PREFIXES: [&str; 3] = ["event:", "metric:", "file:"];
 
@@ -312,7 +312,7 @@ pub(super) fn budgets(top: &Section<'_>) -> Budgets {
         "money",
         "wall_clock",
         "external_actions",
-        "warehouse_queries",
+        WAREHOUSE_QUERIES,
     ] {
         if let Some(budget) = section.table(name) {
             one_budget(&budget, name, &mut budgets);
@@ -361,7 +361,7 @@ fn one_budget(budget: &Section<'_>, name: &'static str, budgets: &mut Budgets) {
     } else if let Some(limit) = total_limit(budget, name) {
         budgets.total.insert(name.to_owned(), TotalBudget { limit });
     }
-    if name != "warehouse_queries" {
+    if name != WAREHOUSE_QUERIES {
         let what = match name {
             "wall_clock" => "work is not stopped by it yet",
             _ => "nothing spends it yet",

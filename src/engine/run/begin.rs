@@ -15,6 +15,7 @@ impl Engine {
         damage: &[crate::ledger::Damage],
     ) -> Result<(), EngineError> {
         self.refuse_damaged(damage)?;
+        self.settle_what_was_cut_off()?;
         for facts in all {
             if self.rig.is(Sabotage::SkipSettle) {
                 self.rig
@@ -121,6 +122,7 @@ impl Engine {
         let why = match finish {
             Finish::Ended => "every job has ended".to_owned(),
             Finish::OnlyPeople => "only people can move it on".to_owned(),
+            Finish::Budget => "a budget ended the work".to_owned(),
             Finish::Stopped => self.stop.asked().map(|(_, why)| why).unwrap_or_default(),
         };
         self.batch.entries.push(Entry {

@@ -26,9 +26,7 @@ impl Engine {
     /// One turn; `Some` when the run is over.
     pub(crate) fn turn(&mut self) -> Result<Option<Finish>, EngineError> {
         self.tick();
-        if let Some(quota) = &mut self.quota {
-            quota.roll(self.now);
-        }
+        self.walls.roll(self.now);
         let draining = self.is_draining();
         for (ticket, reply) in self.executor.finished(self.now) {
             if let Some((job, errand)) = self.in_flight.remove(&ticket) {
@@ -41,6 +39,7 @@ impl Engine {
                 self.take_decisions()?;
             }
             self.index.fire_timers(self.now);
+            self.watch_walls()?;
             self.look_at_world()?;
             self.advance_ready()?;
         }
@@ -174,7 +173,22 @@ impl Engine {
         let slots = self.goal.contract.limits.concurrent_jobs as usize;
         let idle = !self.index.has_ready(slots) && self.operator.is_none();
         let only_people = self.settings.exit_when_waiting && idle && self.index.only_people();
-        Ok(only_people.then_some(Finish::OnlyPeople))
+        Ok(match only_people || self.is_stopped_for_good() {
+            true if self.stopped => Some(Finish::Budget),
+            true => Some(Finish::OnlyPeople),
+            false => None,
+        })
+    }
+
+    /// Whether every operation that an engine before left open was looked up once.
+    pub(in crate::engine) fn settle_first_is_done(&self) -> bool {
+        self.settle_first.is_empty()
+    }
+
+    /// Whether only a simulated owner decides here, and would never make room in a budget.
+    pub(in crate::engine) fn nobody_comes(&self) -> bool {
+        let raises = self.operator.as_ref().map(|one| one.raises());
+        raises == Some(false) && !self.settings.stay_after_end
     }
 
     pub(super) fn end_goal(&mut self) -> Result<(), EngineError> {
@@ -207,6 +221,7 @@ impl Engine {
         let next = [
             self.executor.next_due(),
             self.index.next_timer(),
+            self.walls.next_change(self.now),
             heart,
             operator,
         ]

@@ -298,7 +298,9 @@ impl<'a> Run<'a> {
             return Ok(Turn::Broken);
         }
         Ok(match finish {
-            Some(Finish::Ended | Finish::OnlyPeople | Finish::Stopped) => Turn::Rests,
+            Some(Finish::Ended | Finish::OnlyPeople | Finish::Budget | Finish::Stopped) => {
+                Turn::Rests
+            }
             None => Turn::Worked,
         })
     }

@@ -1,6 +1,6 @@
 //! Rows about attempts, operations and checks.
 
-use super::{Applier, QUERIES};
+use super::Applier;
 use crate::ledger::event::{Entry, Event};
 use crate::model::Seq;
 use rusqlite::params;
@@ -156,12 +156,6 @@ impl Applier<'_> {
     pub(super) fn apply_check(&self, seq: Seq, entry: &Entry) -> rusqlite::Result<()> {
         let goal = entry.goal.as_str();
         match &entry.event {
-            Event::CheckStarted { reserved, day, .. } => {
-                self.move_budget(goal, day, *reserved as i64, 0)
-            }
-            Event::CheckFailed { reserved, day, .. } => {
-                self.move_budget(goal, day, -(*reserved as i64), *reserved as i64)
-            }
             Event::EvidenceRecorded {
                 clause,
                 config,
@@ -172,8 +166,6 @@ impl Applier<'_> {
                 summary,
                 detail,
                 spent,
-                reserved,
-                day,
                 ..
             } => {
                 self.conn
@@ -198,25 +190,9 @@ impl Applier<'_> {
                         *spent as i64,
                         entry.at.0
                     ])?;
-                self.move_budget(goal, day, -(*reserved as i64), *spent as i64)
+                Ok(())
             }
             _ => Ok(()),
         }
-    }
-
-    pub(super) fn move_budget(
-        &self,
-        goal: &str,
-        day: &str,
-        reserved: i64,
-        spent: i64,
-    ) -> rusqlite::Result<()> {
-        self.conn
-            .prepare_cached(
-                "INSERT INTO budget_days(goal, budget, day, reserved, spent) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT (goal, budget, day) DO UPDATE SET reserved = reserved + ?4, spent = spent + ?5",
-            )?
-            .execute(params![goal, QUERIES, day, reserved, spent])?;
-        Ok(())
     }
 }

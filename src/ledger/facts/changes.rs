@@ -110,6 +110,12 @@ impl JobFacts {
                 self.queries += reserved;
                 self.not_before = *retry_at;
             }
+            Event::BudgetSettled { spent, .. } => {
+                for (budget, amount) in spent {
+                    let all = self.spent.entry(*budget).or_default();
+                    *all = all.saturating_add(*amount);
+                }
+            }
             Event::EvidenceRecorded {
                 clause,
                 clause_digest,

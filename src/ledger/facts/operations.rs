@@ -14,6 +14,7 @@ impl JobFacts {
                 ordinal,
                 upstream,
                 approval,
+                ..
             } => {
                 self.ordinals
                     .insert(Self::ordinal_key(*action, config), *ordinal);

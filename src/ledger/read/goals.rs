@@ -6,7 +6,8 @@ use super::{
 use crate::ledger::blobs;
 use crate::ledger::error::LedgerError;
 use crate::model::{
-    Account, ContractVersion, Digest, GoalId, JobId, JobState, Seq, TimeMs, WaitKind,
+    Account, ContractVersion, Digest, GoalId, JobId, JobState, Seq, TimeMs, WAREHOUSE_QUERIES,
+    WaitKind,
 };
 use rusqlite::params;
 use serde_json::Value;
@@ -20,7 +21,7 @@ impl View<'_> {
     pub fn goals(&self) -> Answer<Vec<GoalRow>> {
         self.all(
             "SELECT goal, version, objective, owner, deadline_ms, adopted_ms, jobs_listed, ended, heartbeat,
-               heartbeat_ms FROM goals ORDER BY adopted_ms, goal",
+               heartbeat_ms, stopped FROM goals ORDER BY adopted_ms, goal",
             [],
             |row| {
                 Ok(GoalRow {
@@ -34,6 +35,7 @@ impl View<'_> {
                     ended: row.get(7)?,
                     heartbeat: row.get(8)?,
                     heartbeat_at: row.get::<_, Option<i64>>(9)?.map(TimeMs),
+                    stopped: row.get(10)?,
                 })
             },
         )
@@ -138,11 +140,12 @@ impl View<'_> {
         )
     }
 
-    /// Use of renewing budgets, newest day first, at most 30 rows.
+    /// Use of the day's queries, newest day first, at most 30 rows.
     pub fn budget_days(&self, goal: &GoalId) -> Answer<Vec<BudgetDay>> {
         self.all(
-            "SELECT budget, day, reserved, spent FROM budget_days WHERE goal = ?1 ORDER BY day DESC LIMIT 30",
-            params![goal.as_str()],
+            "SELECT budget, day, reserved, spent FROM budgets WHERE goal = ?1 AND budget = ?2
+             ORDER BY day DESC LIMIT 30",
+            params![goal.as_str(), WAREHOUSE_QUERIES],
             |row| {
                 Ok(BudgetDay {
                     budget: row.get(0)?,

@@ -3,8 +3,8 @@
 use super::super::event::{Act, Event};
 use super::super::filter::Filter;
 use crate::model::{
-    Account, ApprovalId, AttemptNo, ClauseId, ContractVersion, DecisionId, Digest, GoalId, JobId,
-    JobState, OperationId, OperationState, Seq, TimeMs, Verdict, WaitKind,
+    Account, Amounts, ApprovalId, AttemptNo, Budget, ClauseId, ContractVersion, DecisionId, Digest,
+    GoalId, JobId, JobState, OperationId, OperationState, Seq, SpendId, TimeMs, Verdict, WaitKind,
 };
 use rusqlite::Row;
 use serde::Serialize;
@@ -35,6 +35,9 @@ pub struct GoalRow {
     pub heartbeat: String,
     /// When it was.
     pub heartbeat_at: Option<TimeMs>,
+    /// Why a budget ended the work; `None` while it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
 }
 
 /// A contract version as adopted.
@@ -113,6 +116,49 @@ pub struct Overview {
     pub last_seq: Seq,
     /// Time of the last entry.
     pub last_at: TimeMs,
+}
+
+/// Use of one budget, on one day or in all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BudgetUse {
+    /// Which.
+    pub budget: Budget,
+    /// `YYYY-MM-DD` in the goal's zone; empty for all of a total.
+    pub day: String,
+    /// Reserved and not yet settled, in base units.
+    pub reserved: u64,
+    /// Spent, in base units.
+    pub spent: u64,
+    /// Of what was spent: may have cost less.
+    pub unsure: u64,
+}
+
+/// A reservation without an end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OpenSpend {
+    /// Its spender's name for it.
+    pub id: SpendId,
+    /// The job it is spent on.
+    pub job: JobId,
+    /// What is set aside.
+    pub amounts: Amounts,
+    /// The day it counts for.
+    pub day: String,
+}
+
+/// A handoff package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HandoffRow {
+    /// Its entry.
+    pub seq: Seq,
+    /// Why it was written.
+    pub why: String,
+    /// Blob of the package for programs.
+    pub json: Digest,
+    /// Blob of the package for people.
+    pub markdown: Digest,
+    /// When.
+    pub written_at: TimeMs,
 }
 
 /// Use of a renewing budget on one day.

@@ -2,7 +2,7 @@
 
 use crate::ledger::read::EventRow;
 use crate::ledger::{Act, Event};
-use crate::model::{FailureClass, TimeMs, Verdict, Wake};
+use crate::model::{Amounts, Budget, FailureClass, TimeMs, Verdict, Wake};
 use crate::tui::theme::Role;
 use jiff::tz::TimeZone;
 
@@ -25,6 +25,17 @@ fn of_event(event: &Event, at: TimeMs, zone: &TimeZone) -> (String, Role) {
         .or_else(|| of_check(event, at, zone))
         .or_else(|| of_people(event, at, zone))
         .unwrap_or_else(|| ("something happened".to_owned(), Role::Dim))
+}
+
+fn amounts_text(amounts: &Amounts) -> String {
+    let all: Vec<String> = amounts
+        .iter()
+        .map(|(budget, amount)| match budget {
+            Budget::Money => format!("{} of money", budget.show(*amount)),
+            _ => budget.show(*amount),
+        })
+        .collect();
+    all.join(", ")
 }
 
 fn of_goal(event: &Event) -> Option<(String, Role)> {
@@ -50,6 +61,19 @@ fn of_goal(event: &Event) -> Option<(String, Role)> {
                 format!("engine {version} started as process {pid} on {host}{before}"),
                 Role::Dim,
             )
+        }
+        Event::WorkStopped { why } => (format!("work stopped: {why}"), Role::Bad),
+        Event::WorkResumed { why } => (format!("work goes on: {why}"), Role::Strong),
+        Event::HandoffWritten { why, .. } => {
+            (format!("handoff package written: {why}"), Role::Strong)
+        }
+        Event::BudgetReserved { amounts, .. } => {
+            (format!("set aside: {}", amounts_text(amounts)), Role::Dim)
+        }
+        Event::BudgetSettled { spent, sure, .. } => {
+            let at_most = if *sure { "" } else { " at most" };
+            let text = format!("spent{at_most}: {}", amounts_text(spent));
+            (text, Role::Dim)
         }
         Event::EngineStopped { why } => (format!("engine stopped: {why}"), Role::Dim),
         Event::Heartbeat { decided, reason } => {

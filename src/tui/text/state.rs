@@ -48,6 +48,7 @@ pub fn of_wait(kind: WaitKind) -> Standing {
         WaitKind::Turn => standing("○", "waits: turn", Role::Wait),
         WaitKind::Freeze => standing("○", "waits: freeze", Role::Wait),
         WaitKind::Paused => standing("‖", "paused", Role::Warn),
+        WaitKind::Budget => standing("◆", "waits: budget", Role::Person),
     }
 }
 

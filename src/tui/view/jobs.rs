@@ -123,7 +123,7 @@ pub fn why(row: &JobRow, shot: &Snapshot) -> (String, Role) {
     if let Some(wait) = &row.wait {
         let overdue = wait.overdue < now && wait.kind != WaitKind::Paused;
         let wakes = match wait.kind {
-            WaitKind::Person | WaitKind::Paused => String::new(),
+            WaitKind::Person | WaitKind::Paused | WaitKind::Budget => String::new(),
             _ => format!(
                 ", looks {}",
                 time::instant(wait.next_check, now, &shot.zone)

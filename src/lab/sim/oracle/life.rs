@@ -197,7 +197,7 @@ impl Oracle {
                     WaitKind::Turn => !wakes.is_empty(),
                     WaitKind::Person => wakes.contains(&Wake::Approval),
                     WaitKind::Upstream => wakes.iter().any(|one| matches!(one, Wake::Job { .. })),
-                    WaitKind::Paused => !wakes.is_empty(),
+                    WaitKind::Paused | WaitKind::Budget => !wakes.is_empty(),
                 };
                 let over = *overdue <= at && !goes_on && !reason.starts_with("outcome of");
                 if !live || *next_check <= at || over {
@@ -239,7 +239,7 @@ impl Oracle {
             let late = |at: TimeMs, by: i64| at.plus_ms(by) < now;
             let person = matches!(
                 wait.kind,
-                WaitKind::Person | WaitKind::Paused | WaitKind::ToVerify
+                WaitKind::Person | WaitKind::Paused | WaitKind::ToVerify | WaitKind::Budget
             );
             let upstream =
                 wait.kind == WaitKind::Upstream && (self.ground(job).is_err() || self.follows(job));
