@@ -10,6 +10,7 @@ mod checkers;
 mod cycles;
 pub mod decide;
 pub mod decisions;
+pub mod estimate;
 pub mod executor;
 mod heartbeat;
 mod index;
