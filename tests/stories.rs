@@ -71,3 +71,23 @@ fn an_unknown_story_lists_them_and_a_used_directory_is_refused() {
         "a person's"
     );
 }
+
+#[test]
+fn outage_is_one_alert_and_costs_no_job_a_try() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = held(dir.path(), "outage", 3);
+    let figures = &told["figures"];
+    assert_eq!(
+        (figures["outages"].as_u64(), figures["alerts"].as_u64()),
+        (Some(1), Some(1))
+    );
+    // The fault fired: tries were spent in vain, and given back.
+    assert!(
+        figures["tries_given_back"].as_u64().unwrap() > 0,
+        "{figures}"
+    );
+    assert!(
+        figures["waiting_at_09_45"].as_u64().unwrap() > 0,
+        "{figures}"
+    );
+}

@@ -1,6 +1,7 @@
 //! What to do next for one job. Pure and total: the same facts give the same step.
 
 use super::approval::{Bundle, bundle};
+use super::outage::hold;
 use super::surroundings::{ClauseView, GateView, Surroundings, lineage_digest, stored_lineage};
 use super::walls::wait_for_owner;
 use crate::contract::{Contract, Strategy};
@@ -88,7 +89,7 @@ pub fn decide(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: Time
         .or_else(|| stage(job, rules, around, now))
         .or_else(|| check(job, around, now))
         .unwrap_or_else(|| gate(job, rules, around, now));
-    within_walls(step, around, now)
+    hold(within_walls(step, around, now), around, now)
 }
 
 /// Nothing is started that would cross a wall; what is going on may be looked at and settled.

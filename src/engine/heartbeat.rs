@@ -104,6 +104,7 @@ fn reason(overview: &Overview, active: usize) -> String {
         (WaitKind::Quota, "wait for the quota"),
         (WaitKind::Upstream, "wait for jobs upstream"),
         (WaitKind::ToVerify, "have an outcome to verify"),
+        (WaitKind::Outage, "wait for the end of an outage"),
         (WaitKind::Paused, "are paused"),
         (WaitKind::Turn, "wait for their turn to be cut over"),
         (WaitKind::Freeze, "wait for the end of a freeze"),

@@ -335,6 +335,18 @@ impl Index {
         }
     }
 
+    /// Jobs that wait for this, in order.
+    pub(super) fn waiting(&self, kind: WaitKind) -> Vec<JobId> {
+        let mut places: Vec<Place> = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| job.wait == Some(kind) && !job.damaged && !job.in_flight)
+            .filter_map(|(id, _)| self.place(id))
+            .collect();
+        places.sort();
+        places.into_iter().map(|place| place.3).collect()
+    }
+
     /// Jobs with a slot.
     pub(super) fn active_count(&self) -> usize {
         self.active.len()

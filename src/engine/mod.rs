@@ -15,6 +15,7 @@ pub mod executor;
 mod heartbeat;
 mod index;
 pub mod operation;
+pub mod outage;
 mod plan;
 pub mod prove;
 pub mod report;

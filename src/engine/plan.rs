@@ -511,7 +511,7 @@ fn is_same_wait(own: &WaitFacts, wait: &Waiting) -> bool {
             WaitKind::World => {
                 (0..NEXT_LOOK_MOVES_MS).contains(&wait.next_check.since(own.next_check))
             }
-            WaitKind::Quota | WaitKind::ToVerify | WaitKind::Freeze => {
+            WaitKind::Quota | WaitKind::ToVerify | WaitKind::Freeze | WaitKind::Outage => {
                 own.next_check == wait.next_check
             }
             _ => true,

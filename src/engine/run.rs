@@ -12,6 +12,7 @@ use super::executor::{Executor, Ticket};
 use super::heartbeat::Heart;
 use super::index::Index;
 use super::operation::Proofs;
+use super::outage::Outages;
 use super::rig::Rig;
 use super::surroundings::{ClauseView, GateView, QuotaView, Surroundings};
 use super::walls::{Reached, Walls};
@@ -115,6 +116,7 @@ pub struct Engine {
     pub(super) stopped: bool,
     pub(super) proofs: Proofs,
     pub(super) waves: Waves,
+    pub(super) outages: Outages,
     checkers: BTreeMap<ClauseId, Digest>,
     pub(super) now: TimeMs,
     pub(super) in_flight: BTreeMap<Ticket, (JobId, Errand)>,
@@ -201,6 +203,8 @@ impl Engine {
         let index = Index::new(&all, |facts, output| {
             clause_views(&goal, &checkers, facts, output)
         });
+        let slots = goal.contract.limits.concurrent_jobs as usize;
+        let outages = Outages::at_start(view, &goal.contract.id, slots)?;
         let row = view
             .goals()?
             .into_iter()
@@ -226,6 +230,7 @@ impl Engine {
             stopped,
             proofs,
             waves,
+            outages,
             checkers,
             now,
             in_flight: BTreeMap::new(),
@@ -277,6 +282,7 @@ impl Engine {
             }),
             in_cycle: job.in_cycle,
             gate: self.gate(job.view.state),
+            outages: self.outages.view(id),
         }
     }
 

@@ -4,6 +4,8 @@ use super::approval::approval_id;
 use super::call::Reply;
 use super::decide::{Rules, Step, Waiting, decide};
 use super::operation::{back_off_ms, event_of_effect, event_of_look_up};
+use super::outage::Ended;
+use super::outage::scan::{Tried, WINDOW_MS};
 use super::rig::Sabotage;
 use super::run::{Engine, EngineError, Errand};
 use super::surroundings::ClauseView;
@@ -12,7 +14,7 @@ use crate::ledger::event::Event;
 use crate::ledger::facts::JobFacts;
 use crate::model::{
     Action, Amounts, Budget, Digest, FailureClass, JobId, JobState, OperationId, OperationState,
-    WaitKind, Wake,
+    TimeMs, WaitKind, Wake, WorldPart,
 };
 use crate::worker::{PrepareFailure, PrepareReply};
 use crate::world::ports::{Effect, Lookup, PortError, RunState, Upstream};
@@ -85,6 +87,11 @@ impl Engine {
         if facts.state.has_ended() {
             return Ok(());
         }
+        let ended = match &result {
+            Err(failure) if failure.class != FailureClass::Job => Ended::Failed,
+            _ => Ended::Worked,
+        };
+        let last = facts.prepare_tries + 1 >= self.goal.contract.limits.staging_tries;
         let event = match result {
             Ok(reply) if reply.config.len() > MAX_CONFIG_BYTES => Event::PrepareFailed {
                 class: FailureClass::Job,
@@ -99,13 +106,16 @@ impl Engine {
                 remark: short(&reply.remark),
             },
             Err(failure) => Event::PrepareFailed {
-                retry_at: (failure.class != FailureClass::Job)
-                    .then(|| self.now.plus_ms(back_off_ms(30_000, facts.prepare_tries))),
+                retry_at: (failure.class != FailureClass::Job).then(|| {
+                    self.now
+                        .plus_ms(pause_ms(30_000, facts.prepare_tries, last))
+                }),
                 class: failure.class,
                 why: short(&failure.why),
             },
         };
-        self.emit(id, event)
+        self.emit(id, event)?;
+        self.tried(WorldPart::Worker, id, Tried::Prepare, ended, None)
     }
 
     fn effected(
@@ -119,7 +129,23 @@ impl Engine {
             return Ok(());
         };
         let event = event_of_effect(own, effect, facts.refusals, self.now);
-        self.emit(id, shorten(event))
+        self.emit(id, shorten(event))?;
+        let (tried, ended) = match effect {
+            // Whether the target can run things is known when the run has ended.
+            Effect::Applied(_) if own.action == Action::Stage => return Ok(()),
+            Effect::Applied(_) => (Tried::Effect, Ended::Worked),
+            Effect::Refused {
+                class: FailureClass::Job,
+                ..
+            } => (Tried::Effect, Ended::Worked),
+            Effect::Refused {
+                retry_after_ms: Some(pause),
+                ..
+            } => (Tried::Effect, Ended::Busy(self.now.plus_ms(*pause))),
+            Effect::Refused { .. } => (Tried::Effect, Ended::Failed),
+            Effect::Unknown { .. } => (Tried::Lost, Ended::Failed),
+        };
+        self.tried(WorldPart::Target, id, tried, ended, Some(own.intended_at))
     }
 
     /// Nothing is sent again for a job that a person took or paused, while the engine drains, or under a
@@ -198,6 +224,9 @@ impl Engine {
         if facts.state.has_ended() {
             return Ok(Next::Now);
         }
+        let began = facts.operations.get(operation).map(|own| own.intended_at);
+        let (tried, ended) = run_ended(&result, self.now);
+        let last = facts.staging_tries + 1 >= self.goal.contract.limits.staging_tries;
         match result {
             Ok(RunState::Running { look_again_ms }) => {
                 self.look_later(id, "the staging run is going on", look_again_ms.max(1_000))?;
@@ -207,6 +236,7 @@ impl Engine {
                 let pause = error.retry_after_ms.unwrap_or(60_000).max(1_000);
                 let reason = short(&format!("the staging run cannot be observed: {error}"));
                 self.look_later(id, &reason, pause)?;
+                self.tried(WorldPart::Target, id, tried, ended, began)?;
                 return Ok(Next::AtTimer);
             }
             Ok(RunState::Succeeded { log }) => {
@@ -226,8 +256,10 @@ impl Engine {
             }
             Ok(RunState::Failed { class, why, log }) => {
                 let log = self.blob(tail(&log).as_bytes());
-                let retry_at = (class != FailureClass::Job)
-                    .then(|| self.now.plus_ms(back_off_ms(60_000, facts.staging_tries)));
+                let retry_at = (class != FailureClass::Job).then(|| {
+                    self.now
+                        .plus_ms(pause_ms(60_000, facts.staging_tries, last))
+                });
                 self.emit(
                     id,
                     Event::RunFailed {
@@ -240,6 +272,7 @@ impl Engine {
                 )?;
             }
         }
+        self.tried(WorldPart::Target, id, tried, ended, began)?;
         Ok(Next::Now)
     }
 
@@ -267,6 +300,13 @@ impl Engine {
         let reserved = key.clause.queries;
         let queries = |amount| Amounts::from([(Budget::WarehouseQueries, amount)]);
         let held = queries(reserved);
+        let ended = match &result {
+            Err(error) if error.class == FailureClass::Job => Ended::Worked,
+            Err(error) => error
+                .retry_after_ms
+                .map_or(Ended::Failed, |ms| Ended::Busy(self.now.plus_ms(ms))),
+            Ok(_) => Ended::Worked,
+        };
         let event = match result {
             Ok(evidence) => {
                 let detail = serde_json::to_vec(&evidence).unwrap_or_default();
@@ -302,7 +342,11 @@ impl Engine {
                 }
             }
         };
-        self.emit(id, event)
+        self.emit(id, event)?;
+        if reserved == 0 {
+            return Ok(());
+        }
+        self.tried(WorldPart::Warehouse, id, Tried::Check, ended, None)
     }
 
     fn request(
@@ -350,6 +394,30 @@ impl Engine {
             JobState::AwaitingApproval,
             "a request lies before the approver",
         )
+    }
+}
+
+/// The pause before another try. After the last try a person would be asked: first it is waited whether
+/// others fail as well, because then it was an outage.
+fn pause_ms(first_ms: i64, tries: u32, last: bool) -> i64 {
+    let pause = back_off_ms(first_ms, tries);
+    if last { pause.max(WINDOW_MS) } else { pause }
+}
+
+/// What a look at a run says of the environment.
+fn run_ended(result: &Result<RunState, PortError>, now: TimeMs) -> (Tried, Ended) {
+    match result {
+        Ok(RunState::Failed { class, .. }) if *class != FailureClass::Job => {
+            (Tried::Run, Ended::Failed)
+        }
+        Ok(_) => (Tried::Run, Ended::Worked),
+        Err(error) if error.class == FailureClass::Job => (Tried::Lost, Ended::Worked),
+        Err(error) => (
+            Tried::Lost,
+            error
+                .retry_after_ms
+                .map_or(Ended::Failed, |ms| Ended::Busy(now.plus_ms(ms))),
+        ),
     }
 }
 

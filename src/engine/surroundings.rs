@@ -1,10 +1,12 @@
 //! What `decide` may know beside the job itself.
 
+use super::outage::OutageView;
 use super::walls::WallsView;
 use crate::ledger::event::Event;
 use crate::ledger::facts::JobFacts;
-use crate::model::{ClauseId, Digest, JobId, JobState, TimeMs, canon::digest_parts};
+use crate::model::{ClauseId, Digest, JobId, JobState, TimeMs, WorldPart, canon::digest_parts};
 use crate::world::ports::{Side, Upstream};
+use std::collections::BTreeMap;
 
 /// A clause that applies to the job, with everything its validity depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +95,8 @@ pub struct Surroundings {
     pub in_cycle: bool,
     /// What keeps an approved cutover from starting now.
     pub gate: GateView,
+    /// Parts of the world that are out.
+    pub outages: BTreeMap<WorldPart, OutageView>,
 }
 
 impl Surroundings {

@@ -3,6 +3,7 @@
 mod budgets;
 mod goals;
 mod jobs;
+mod outages;
 mod people;
 
 use super::event::Entry;
@@ -40,6 +41,7 @@ impl<'a> Applier<'a> {
         self.apply_budget(seq, entry)?;
         self.apply_approval(entry)?;
         self.apply_decision(seq, entry)?;
+        self.apply_outage(seq, entry)?;
         self.apply_goal_notes(seq, entry)
     }
 

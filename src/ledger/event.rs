@@ -7,7 +7,7 @@ pub use entry::{Act, Actor, Entry};
 use crate::model::{
     Account, Action, Amounts, ApprovalId, ClauseId, ContractVersion, DecisionId, Digest,
     FailureClass, JobId, JobState, OperationId, SpendId, StrategyId, TimeMs, Verdict, WaitKind,
-    Wake,
+    Wake, WorldPart,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -443,6 +443,60 @@ pub enum Event {
         proven: bool,
         /// When it is void in any case.
         expires_at: TimeMs,
+    },
+    /// A part of the world is out: failures of different jobs cluster in time.
+    #[serde(rename = "outage.began")]
+    OutageBegan {
+        /// Which part.
+        part: WorldPart,
+        /// When the first of the failures was seen.
+        from: TimeMs,
+        /// Failures in the window.
+        failures: u32,
+        /// Calls in the window.
+        trials: u32,
+        /// Different jobs among the failures.
+        jobs: u32,
+        /// The rate they were held against, in parts per million.
+        rate_ppm: u32,
+        /// The chance of so many failures under it is one in this many.
+        one_in: u64,
+        /// When a job probes.
+        next_probe: TimeMs,
+    },
+    /// A job probed and failed as the others had.
+    #[serde(rename = "outage.probed")]
+    OutageProbed {
+        /// Which part.
+        part: WorldPart,
+        /// The job that probed.
+        job: JobId,
+        /// The how-manieth probe, from 1.
+        probe: u32,
+        /// When the next one is due.
+        next_probe: TimeMs,
+    },
+    /// The part works again.
+    #[serde(rename = "outage.ended")]
+    OutageEnded {
+        /// Which part.
+        part: WorldPart,
+        /// What showed it.
+        why: String,
+    },
+    /// What the job tried in vain during an outage does not count.
+    #[serde(rename = "tries.given_back")]
+    TriesGivenBack {
+        /// Which part was out.
+        part: WorldPart,
+        /// Staging runs.
+        staging: u32,
+        /// Refused or lost effects.
+        refusals: u32,
+        /// Turns of the worker.
+        prepares: u32,
+        /// Checks.
+        checks: u32,
     },
     /// Something needs attention.
     #[serde(rename = "alert.raised")]

@@ -113,6 +113,9 @@ pub struct JobFacts {
     pub last_progress: TimeMs,
     /// Reference of the cutover, once applied.
     pub production: Option<String>,
+    /// Tries of the current config that an outage gave back.
+    #[serde(default)]
+    pub given_back: u32,
 }
 
 impl JobFacts {
@@ -178,6 +181,7 @@ impl JobFacts {
             spent: Amounts::new(),
             last_progress: entry.at,
             production: None,
+            given_back: 0,
         })
     }
 

@@ -5,9 +5,11 @@
 mod budgets;
 mod goals;
 mod jobs;
+mod outages;
 mod people;
 mod rows;
 
+pub use outages::OutageRow;
 pub use rows::*;
 
 use super::error::LedgerError;

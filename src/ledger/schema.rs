@@ -23,6 +23,7 @@ pub(super) const PROJECTIONS: &[(&str, &str)] = &[
     ("spends", "goal, spend"),
     ("handoffs", "seq"),
     ("proofs", "seq"),
+    ("outages", "seq"),
     ("alerts", "seq"),
 ];
 

@@ -121,6 +121,13 @@ CREATE TABLE proofs (
 ) STRICT;
 CREATE INDEX proofs_by_goal ON proofs (goal, seq);
 
+CREATE TABLE outages (
+  seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, part TEXT NOT NULL, from_ms INTEGER NOT NULL, began_ms INTEGER NOT NULL,
+  failures INTEGER NOT NULL, trials INTEGER NOT NULL, jobs INTEGER NOT NULL, rate_ppm INTEGER NOT NULL, one_in INTEGER NOT NULL,
+  next_probe_ms INTEGER NOT NULL, probes INTEGER NOT NULL, last_probe TEXT, ended_ms INTEGER, why TEXT NOT NULL
+) STRICT;
+CREATE INDEX outages_by_goal ON outages (goal, ended_ms);
+
 CREATE TABLE alerts (
   seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, rule TEXT NOT NULL, evidence TEXT NOT NULL,
   raised_ms INTEGER NOT NULL, cleared_ms INTEGER, cleared_why TEXT NOT NULL

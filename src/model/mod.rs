@@ -20,5 +20,7 @@ pub use ids::{
 };
 pub use money::PicoDollars;
 pub use safe_text::SafeText;
-pub use state::{Action, FailureClass, JobState, OperationState, Verdict, WaitKind, Wake};
+pub use state::{
+    Action, FailureClass, JobState, OperationState, Verdict, WaitKind, Wake, WorldPart,
+};
 pub use time::{Clock, TimeMs};

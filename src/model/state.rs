@@ -150,6 +150,20 @@ words!(
         Freeze = "freeze",
         /// The owner: a budget of the whole goal is used up, or nearly.
         Budget = "budget",
+        /// A part of the world that is out; one job probes.
+        Outage = "outage",
+    }
+);
+
+words!(
+    /// Parts of the world that can be out by themselves.
+    WorldPart {
+        /// The scheduler that jobs are staged on and cut over to.
+        Target = "target",
+        /// The warehouse that checks ask.
+        Warehouse = "warehouse",
+        /// Whoever proposes configs.
+        Worker = "worker",
     }
 );
 

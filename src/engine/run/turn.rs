@@ -40,6 +40,9 @@ impl Engine {
             }
             self.index.fire_timers(self.now);
             self.watch_walls()?;
+            if self.settle_first.is_empty() {
+                self.tend_outages()?;
+            }
             self.look_at_world()?;
             self.advance_ready()?;
         }
@@ -222,6 +225,7 @@ impl Engine {
             self.executor.next_due(),
             self.index.next_timer(),
             self.walls.next_change(self.now),
+            self.outages.next_probe(),
             heart,
             operator,
         ]

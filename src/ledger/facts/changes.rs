@@ -53,6 +53,21 @@ impl JobFacts {
                 self.last_failures = failures.iter().take(MAX_FAILURES_KEPT).cloned().collect();
                 self.last_progress = entry.at;
             }
+            Event::TriesGivenBack {
+                staging,
+                refusals,
+                prepares,
+                checks,
+                ..
+            } => {
+                self.staging_tries = self.staging_tries.saturating_sub(*staging);
+                self.tries_total = self.tries_total.saturating_sub(*staging);
+                self.refusals = self.refusals.saturating_sub(*refusals);
+                self.prepare_tries = self.prepare_tries.saturating_sub(*prepares);
+                self.check_tries = self.check_tries.saturating_sub(*checks);
+                self.given_back += staging + refusals + prepares + checks;
+                self.not_before = None;
+            }
             Event::JobRetried {} => {
                 // An operator who asks for a try overrules what the source holds against it.
                 self.hold = None;
@@ -75,6 +90,7 @@ impl JobFacts {
         self.config = None;
         self.prepare_refused = None;
         self.config_refused = None;
+        self.given_back = 0;
         self.staging_tries = 0;
         self.refusals = 0;
         self.check_tries = 0;

@@ -79,6 +79,25 @@ fn of_goal(event: &Event) -> Option<(String, Role)> {
         Event::Heartbeat { decided, reason } => {
             (format!("heartbeat: {decided}, {reason}"), Role::Dim)
         }
+        Event::OutageBegan {
+            part,
+            failures,
+            trials,
+            jobs,
+            ..
+        } => (
+            format!(
+                "outage of the {part} declared: {failures} of {trials} calls of {jobs} jobs failed"
+            ),
+            Role::Bad,
+        ),
+        Event::OutageProbed {
+            part, job, probe, ..
+        } => (
+            format!("probe {probe} by {job}: the {part} is still out"),
+            Role::Warn,
+        ),
+        Event::OutageEnded { part, why } => (format!("the {part} works again: {why}"), Role::Good),
         Event::AlertRaised { rule, evidence } => (format!("ALERT {rule}: {evidence}"), Role::Bad),
         Event::AlertCleared { rule, why } => (format!("alert {rule} is over: {why}"), Role::Text),
         _ => return None,
@@ -99,6 +118,19 @@ fn of_attempt(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Rol
             };
             (text, standing.role)
         }
+        Event::TriesGivenBack {
+            part,
+            staging,
+            refusals,
+            prepares,
+            checks,
+        } => (
+            format!(
+                "{} tries given back: the {part} was out",
+                staging + refusals + prepares + checks
+            ),
+            Role::Text,
+        ),
         Event::AttemptStarted { strategy, .. } => (
             format!("attempt began with strategy {strategy}"),
             Role::Strong,

@@ -49,6 +49,7 @@ pub fn of_wait(kind: WaitKind) -> Standing {
         WaitKind::Freeze => standing("○", "waits: freeze", Role::Wait),
         WaitKind::Paused => standing("‖", "paused", Role::Warn),
         WaitKind::Budget => standing("◆", "waits: budget", Role::Person),
+        WaitKind::Outage => standing("○", "waits: outage", Role::Wait),
     }
 }
 

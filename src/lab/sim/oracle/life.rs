@@ -191,9 +191,11 @@ impl Oracle {
                     .filter_map(at_clock)
                     .any(|one| one == *next_check);
                 let live = match wait {
-                    WaitKind::World | WaitKind::Quota | WaitKind::ToVerify | WaitKind::Freeze => {
-                        by_clock
-                    }
+                    WaitKind::World
+                    | WaitKind::Quota
+                    | WaitKind::ToVerify
+                    | WaitKind::Freeze
+                    | WaitKind::Outage => by_clock,
                     WaitKind::Turn => !wakes.is_empty(),
                     WaitKind::Person => wakes.contains(&Wake::Approval),
                     WaitKind::Upstream => wakes.iter().any(|one| matches!(one, Wake::Job { .. })),
@@ -245,7 +247,11 @@ impl Oracle {
                 wait.kind == WaitKind::Upstream && (self.ground(job).is_err() || self.follows(job));
             let by_clock = matches!(
                 wait.kind,
-                WaitKind::World | WaitKind::Quota | WaitKind::ToVerify | WaitKind::Freeze
+                WaitKind::World
+                    | WaitKind::Quota
+                    | WaitKind::ToVerify
+                    | WaitKind::Freeze
+                    | WaitKind::Outage
             );
             if by_clock && late(wait.next_check, SLACK_MS) {
                 found.push(("no wait without a live wake", seen));
