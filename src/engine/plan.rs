@@ -460,7 +460,7 @@ impl Engine {
         // A look that finds the same again does not put the end off: a run that nobody can observe, or
         // that never ends, becomes overdue and is shown.
         if let Some(own) = &facts.wait
-            && wait.kind == WaitKind::World
+            && matches!(wait.kind, WaitKind::World | WaitKind::Outage)
             && own.kind == wait.kind
             && own.reason == wait.reason
         {

@@ -58,6 +58,7 @@ pub fn hold(step: Step, around: &Surroundings, now: TimeMs) -> Step {
             Wake::At { at: next_check },
         ],
         next_check,
-        overdue: outage.from.plus_ms(OVERDUE_MS),
+        // A wait that begins late in a long outage is not overdue before it was looked at once.
+        overdue: outage.from.plus_ms(OVERDUE_MS).max(next_check),
     })
 }

@@ -221,11 +221,16 @@ impl Engine {
         }
         let heart = Some(self.heart.next());
         let operator = self.operator.as_ref().and_then(|one| one.next(self.now));
+        // While look-ups of the start are open nobody probes, so nothing is due.
+        let probe = self
+            .outages
+            .next_probe()
+            .filter(|_| self.settle_first.is_empty());
         let next = [
             self.executor.next_due(),
             self.index.next_timer(),
             self.walls.next_change(self.now),
-            self.outages.next_probe(),
+            probe,
             heart,
             operator,
         ]
