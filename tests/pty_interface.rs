@@ -152,6 +152,7 @@ fn build_ledger(path: &Path) {
     };
     batch.entries.push(entry(Some("orders_daily"), 2, moved));
     let requested = Event::ApprovalRequested {
+        action: dogwatch::model::Action::CutOver,
         approval: "0011223344556677".into(),
         digest: digest_bytes(b"evidence"),
         parts: serde_json::json!({}),

@@ -17,6 +17,7 @@ mod output;
 mod place;
 mod practice;
 mod reject;
+mod rollback;
 mod run;
 mod show;
 mod status;
@@ -78,6 +79,8 @@ enum Command {
     Approve(approve::Args),
     /// Reject a job's cutover, with a reason.
     Reject(reject::Args),
+    /// Ask that a cut-over job goes back to the old side; an approver decides it.
+    Rollback(rollback::Args),
     /// Open the goal's world and say what it is trusted with; with --prove, measure it in staging.
     Doctor(doctor::Args),
     /// Operations of unknown outcome: list, show, look again, rule.
@@ -115,6 +118,7 @@ impl Cli {
             Some(Command::Approvals(args)) => approvals::run(&args, common),
             Some(Command::Approve(args)) => approve::run(&args, common),
             Some(Command::Reject(args)) => reject::run(&args, common),
+            Some(Command::Rollback(args)) => rollback::run(&args, common),
             Some(Command::Doctor(args)) => doctor::run(&args, common),
             Some(Command::VerifyOp(args)) => verify_op::run(&args, common),
             Some(Command::Verify(args)) => verify::run(&args, common),

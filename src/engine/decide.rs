@@ -7,8 +7,8 @@ use super::walls::wait_for_owner;
 use crate::contract::{Contract, Strategy};
 use crate::ledger::facts::{ApprovalFacts, ApprovalState, JobFacts, RunFacts};
 use crate::model::{
-    ApprovalId, ClauseId, FailureClass, JobState, OperationId, OperationState, TimeMs, Verdict,
-    WAREHOUSE_QUERIES, WaitKind, Wake,
+    Action, ApprovalId, ClauseId, FailureClass, JobState, OperationId, OperationState, TimeMs,
+    Verdict, WAREHOUSE_QUERIES, WaitKind, Wake,
 };
 use crate::world::ports::{Hold, Upstream};
 
@@ -64,6 +64,12 @@ pub enum Step {
     CutOver(Vec<Upstream>),
     /// The cutover was applied: the job's life ends.
     Confirm,
+    /// Put a request to roll it back before the approver.
+    AskRollback(Bundle),
+    /// Take it out of production.
+    RollBack,
+    /// It stays in production after all.
+    DropRollback(String),
     /// A person takes it.
     HandOver(String),
     /// Wait, visibly.
@@ -84,6 +90,7 @@ pub struct Rules<'a> {
 /// Decides the next step of a job.
 pub fn decide(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Step {
     let step = settle_first(job, now)
+        .or_else(|| super::rollback::step(job, rules, now))
         .or_else(|| before_work(job, around, now))
         .or_else(|| prepare(job, rules))
         .or_else(|| stage(job, rules, around, now))
@@ -112,7 +119,7 @@ fn within_walls(step: Step, around: &Surroundings, now: TimeMs) -> Step {
             format!("no new attempt begins: budget {why}"),
             now,
         )),
-        (Step::Stage(_) | Step::CutOver(_), _, Some(refused)) => Step::Wait(refused.waiting(now)),
+        (Step::Stage(_) | Step::CutOver(_) | Step::RollBack, _, Some(refused)) => Step::Wait(refused.waiting(now)),
         _ => step,
     }
 }
@@ -435,7 +442,11 @@ fn gate(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) ->
     if !rules.contract.approval.required {
         return cut_over_in_order(around, lineage, now);
     }
-    let Some(own) = &job.approval else {
+    let Some(own) = job
+        .approval
+        .as_ref()
+        .filter(|own| own.action == Action::CutOver)
+    else {
         return Step::Request(current);
     };
     if let Some(step) = request_is_stale(own, &current, now) {
@@ -507,7 +518,7 @@ fn cut_over_in_turn(gate: &GateView, lineage: Vec<Upstream>, now: TimeMs) -> Ste
     Step::CutOver(lineage)
 }
 
-fn request_is_stale(own: &ApprovalFacts, current: &Bundle, now: TimeMs) -> Option<Step> {
+pub(super) fn request_is_stale(own: &ApprovalFacts, current: &Bundle, now: TimeMs) -> Option<Step> {
     if !matches!(own.state, ApprovalState::Open | ApprovalState::Approved) {
         return None;
     }
@@ -521,7 +532,8 @@ fn request_is_stale(own: &ApprovalFacts, current: &Bundle, now: TimeMs) -> Optio
     expired.then(|| Step::Void(own.id.clone(), "it expired before it was used".to_owned()))
 }
 
-fn names(contract: &Contract) -> String {
+/// Who may decide, as one sentence says it.
+pub(super) fn names(contract: &Contract) -> String {
     let names: Vec<&str> = contract
         .approval
         .by

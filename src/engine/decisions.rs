@@ -1,7 +1,9 @@
 //! Answering what people ask for: each exactly once, accepted or refused with a reason.
 
 use super::approval::bundle;
+use super::index::is_returning;
 use super::rig::Sabotage;
+use super::rollback::rollback_bundle;
 use super::run::{Engine, EngineError};
 use crate::ledger::event::{Act, Actor, Event};
 use crate::ledger::facts::{ApprovalState, JobFacts};
@@ -120,6 +122,7 @@ impl Engine {
                 Err("a reason is needed".to_owned())
             }
             Act::HandOver { .. } => Ok((vec![], "a person has it".to_owned())),
+            Act::RollBack { reason } => self.judge_rollback(facts, by, reason),
             Act::Comment { text } if text.trim().is_empty() => {
                 Err("the comment is empty".to_owned())
             }
@@ -187,10 +190,15 @@ impl Engine {
             ));
         }
         let around = self.surroundings(&facts.id);
-        let current = around
-            .lineage()
-            .map(|lineage| bundle(facts, &self.goal.contract, &around.clauses, &lineage).digest)
-            .map_err(|up| format!("upstream job {} is changing", up.job))?;
+        let contract = &self.goal.contract;
+        let current = match (own.action, &facts.rollback) {
+            (Action::RollBack, Some(rollback)) => rollback_bundle(facts, rollback, contract).digest,
+            (Action::RollBack, None) => return Err("nobody asks for it any more".to_owned()),
+            _ => around
+                .lineage()
+                .map(|lineage| bundle(facts, contract, &around.clauses, &lineage).digest)
+                .map_err(|up| format!("upstream job {} is changing", up.job))?,
+        };
         if current != own.digest {
             return Err("what it was bound to has changed; it is asked again".to_owned());
         }
@@ -211,6 +219,46 @@ impl Engine {
             } else {
                 "rejected".to_owned()
             },
+        ))
+    }
+
+    fn judge_rollback(&self, facts: &JobFacts, by: &Account, reason: &str) -> Verdict {
+        let contract = &self.goal.contract;
+        if facts.state != JobState::CutOver || facts.production.is_none() {
+            return Err(format!(
+                "only a job in production is rolled back; it is {}",
+                facts.state
+            ));
+        }
+        if is_returning(facts) {
+            return Err("that is asked already".to_owned());
+        }
+        if reason.trim().is_empty() {
+            return Err("a reason is needed".to_owned());
+        }
+        if !contract.approval.required && *by != contract.owner {
+            return Err(format!(
+                "the contract names no approver; only its owner {} may ask for this",
+                contract.owner
+            ));
+        }
+        let info = self.context.world.target.info();
+        if !info.can_roll_back {
+            return Err(format!(
+                "the target's adapter ({} {}) cannot roll back; do it by hand at the target",
+                info.name, info.version
+            ));
+        }
+        let next = if contract.approval.required {
+            "an approver decides it"
+        } else {
+            "it is taken out of production"
+        };
+        Ok((
+            vec![Event::RollbackAsked {
+                reason: reason.chars().take(2_000).collect(),
+            }],
+            next.to_owned(),
         ))
     }
 

@@ -22,6 +22,8 @@ pub(super) struct JobIndex {
     pub wait: Option<WaitKind>,
     /// An operation has no known outcome.
     pub unsettled: bool,
+    /// A person wants it back on the old side, and that is not decided and done.
+    returning: bool,
     /// A cutover of it is on its way.
     cutting_over: bool,
     pub in_flight: bool,
@@ -34,7 +36,7 @@ impl JobIndex {
     /// Ended, and with every outcome known: a job that a person took keeps the goal open while it is not
     /// known what its last operation did.
     fn is_over(&self) -> bool {
-        self.view.state.has_ended() && !self.unsettled
+        self.view.state.has_ended() && !self.unsettled && !self.returning
     }
 }
 
@@ -86,6 +88,7 @@ impl Index {
                     output,
                     wait: facts.wait.as_ref().map(|wait| wait.kind),
                     unsettled: facts.unsettled().next().is_some(),
+                    returning: is_returning(facts),
                     cutting_over: is_on_its_way(facts),
                     in_flight: false,
                     level: 0,
@@ -202,6 +205,7 @@ impl Index {
         job.view = view;
         job.wait = facts.wait.as_ref().map(|wait| wait.kind);
         job.unsettled = facts.unsettled().next().is_some();
+        job.returning = is_returning(facts);
         job.cutting_over = is_on_its_way(facts);
         keep(&mut self.cutting_over, &facts.id, job.cutting_over);
         keep(
@@ -313,6 +317,20 @@ impl Index {
         changed
     }
 
+    /// Jobs directly below one that are in a state.
+    pub(super) fn dependents_in(
+        &self,
+        id: &JobId,
+        state: JobState,
+    ) -> impl Iterator<Item = &JobId> {
+        let below = self.jobs.get(id).map_or(&[][..], |job| &job.dependents);
+        below.iter().filter(move |down| {
+            self.jobs
+                .get(*down)
+                .is_some_and(|job| job.view.state == state)
+        })
+    }
+
     /// How many cutovers are on their way.
     pub(super) fn cutovers_on_their_way(&self) -> usize {
         self.cutting_over.len()
@@ -394,6 +412,10 @@ impl Index {
                 )
         })
     }
+}
+
+pub(super) fn is_returning(facts: &JobFacts) -> bool {
+    facts.rollback.as_ref().is_some_and(|one| !one.done)
 }
 
 fn keep(set: &mut BTreeSet<JobId>, id: &JobId, member: bool) {

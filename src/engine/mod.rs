@@ -20,6 +20,7 @@ mod plan;
 pub mod prove;
 pub mod report;
 pub(crate) mod rig;
+pub mod rollback;
 pub mod run;
 mod settle;
 mod spend;

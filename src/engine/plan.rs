@@ -1,9 +1,11 @@
 //! One step of `decide` into entries and a call.
 
+use super::approval::{Bundle, approval_id};
 use super::call::{Call, CheckCall, PrepareCall};
 use super::decide::{Rules, Step, Waiting, decide};
 use super::operation::operation_id;
 use super::rig::Sabotage;
+use super::rollback;
 use super::run::{Engine, EngineError, Errand};
 use super::surroundings::lineage_digest;
 use crate::ledger::LedgerError;
@@ -113,6 +115,9 @@ impl Engine {
                     &format!("in production as {reference}"),
                 )?;
             }
+            Step::AskRollback(bundle) => self.ask_rollback(id, facts, bundle)?,
+            Step::RollBack => self.intend(id, facts, Action::RollBack, &[])?,
+            Step::DropRollback(why) => self.emit(id, Event::RollbackDropped { why })?,
             Step::HandOver(reason) => self.hand_over(id, &reason)?,
             Step::Wait(wait) => {
                 self.start_wait(id, facts, &wait)?;
@@ -253,7 +258,7 @@ impl Engine {
         let approval = facts
             .approval
             .as_ref()
-            .filter(|own| action.is_production() && own.state == ApprovalState::Approved)
+            .filter(|own| own.action == action && own.state == ApprovalState::Approved)
             .map(|own| own.id.clone());
         self.walls
             .add_spent(&Amounts::from([(Budget::ExternalActions, 1)]));
@@ -385,6 +390,50 @@ impl Engine {
         };
         self.call_after_commit(id, Errand::Request, call);
         Ok(())
+    }
+
+    fn ask_rollback(
+        &mut self,
+        id: &JobId,
+        facts: &JobFacts,
+        bundle: Bundle,
+    ) -> Result<(), EngineError> {
+        let below: Vec<&str> = self
+            .index
+            .dependents_in(id, JobState::CutOver)
+            .map(JobId::as_str)
+            .collect();
+        let consequences = rollback::consequences(facts, &below);
+        self.ask(id, facts, Action::RollBack, bundle, consequences)
+    }
+
+    /// Puts a request before the approver.
+    pub(super) fn ask(
+        &mut self,
+        id: &JobId,
+        facts: &JobFacts,
+        action: Action,
+        bundle: Bundle,
+        consequences: Vec<String>,
+    ) -> Result<(), EngineError> {
+        let count = facts.requests + 1;
+        let expires_at = self
+            .goal
+            .contract
+            .approval
+            .expires_after_ms
+            .map(|ms| self.now.plus_ms(ms));
+        self.emit(
+            id,
+            Event::ApprovalRequested {
+                approval: approval_id(facts, &bundle.digest, u64::from(count)),
+                action,
+                digest: bundle.digest,
+                parts: bundle.parts,
+                consequences,
+                expires_at,
+            },
+        )
     }
 
     fn void(

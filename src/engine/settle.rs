@@ -1,6 +1,5 @@
 //! Answers into entries.
 
-use super::approval::approval_id;
 use super::call::Reply;
 use super::decide::{Rules, Step, Waiting, decide};
 use super::operation::{back_off_ms, event_of_effect, event_of_look_up};
@@ -372,23 +371,7 @@ impl Engine {
                 ))]
             }
         };
-        let count = facts.requests + 1;
-        let expires_at = self
-            .goal
-            .contract
-            .approval
-            .expires_after_ms
-            .map(|ms| self.now.plus_ms(ms));
-        self.emit(
-            id,
-            Event::ApprovalRequested {
-                approval: approval_id(&facts, &bundle.digest, u64::from(count)),
-                digest: bundle.digest,
-                parts: bundle.parts,
-                consequences,
-                expires_at,
-            },
-        )?;
+        self.ask(id, &facts, Action::CutOver, bundle, consequences)?;
         self.move_to(
             id,
             JobState::AwaitingApproval,

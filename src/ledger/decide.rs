@@ -57,6 +57,9 @@ fn cut(act: Act) -> Act {
         Act::HandOver { reason } => Act::HandOver {
             reason: short(reason),
         },
+        Act::RollBack { reason } => Act::RollBack {
+            reason: short(reason),
+        },
         Act::Comment { text } => Act::Comment { text: short(text) },
         Act::Rule {
             operation,

@@ -322,6 +322,8 @@ pub enum Event {
     ApprovalRequested {
         /// Its id.
         approval: ApprovalId,
+        /// What a yes starts.
+        action: Action,
         /// Digest over all parts.
         digest: Digest,
         /// What was digested, by name: contract, config, run, evidence, lineage, checkers.
@@ -349,6 +351,18 @@ pub enum Event {
         /// Its id.
         approval: ApprovalId,
         /// Which part changed, or that it expired.
+        why: String,
+    },
+    /// A person asks that a cut-over job goes back to the old side; an approver decides.
+    #[serde(rename = "rollback.asked")]
+    RollbackAsked {
+        /// Why.
+        reason: String,
+    },
+    /// It does not go back.
+    #[serde(rename = "rollback.dropped")]
+    RollbackDropped {
+        /// Why: who rejected it, or what the target said.
         why: String,
     },
     /// The job waits.

@@ -5,7 +5,8 @@ mod operations;
 mod parts;
 
 pub use parts::{
-    ApprovalFacts, ApprovalState, ClauseFacts, OpenCheck, OperationFacts, RunFacts, WaitFacts,
+    ApprovalFacts, ApprovalState, ClauseFacts, OpenCheck, OperationFacts, RollbackFacts, RunFacts,
+    WaitFacts,
 };
 
 use super::event::{Entry, Event};
@@ -100,6 +101,9 @@ pub struct JobFacts {
     pub open_check: Option<OpenCheck>,
     /// Its request.
     pub approval: Option<ApprovalFacts>,
+    /// Whether a person wants it back on the old side.
+    #[serde(default)]
+    pub rollback: Option<RollbackFacts>,
     /// Requests so far.
     pub requests: u32,
     /// What it waits for.
@@ -175,6 +179,7 @@ impl JobFacts {
             evidence: BTreeMap::new(),
             open_check: None,
             approval: None,
+            rollback: None,
             requests: 0,
             wait: None,
             queries: 0,

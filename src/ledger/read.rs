@@ -139,7 +139,7 @@ const BY_POSITION: &str =
 
 const APPROVAL_COLUMNS: &str =
     "SELECT approval, job, digest, parts, consequences, requested_ms, expires_ms, state,
-   decided_by, reason, decided_ms, outcome FROM approvals";
+   decided_by, reason, decided_ms, outcome, action FROM approvals";
 
 const DECISION_COLUMNS: &str =
     "SELECT decision, seq, goal, job, by, act, submitted_ms, state, why FROM decisions";

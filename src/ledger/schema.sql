@@ -80,7 +80,7 @@ CREATE TABLE evidence (
 CREATE INDEX evidence_by_job ON evidence (goal, job, seq);
 
 CREATE TABLE approvals (
-  approval TEXT PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, digest TEXT NOT NULL, parts TEXT NOT NULL,
+  approval TEXT PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, action TEXT NOT NULL, digest TEXT NOT NULL, parts TEXT NOT NULL,
   consequences TEXT NOT NULL, requested_ms INTEGER NOT NULL, expires_ms INTEGER, state TEXT NOT NULL,
   decided_by TEXT, reason TEXT NOT NULL, decided_ms INTEGER, outcome TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;

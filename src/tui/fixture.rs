@@ -369,6 +369,7 @@ impl World {
             job,
             1,
             Event::ApprovalRequested {
+                action: Action::CutOver,
                 approval: ApprovalId::from(approval),
                 digest: digest_bytes(format!("{job}{seed}").as_bytes()),
                 parts: json!({"contract": digest_bytes(b"contract").0, "evidence": digest_bytes(b"evidence").0}),

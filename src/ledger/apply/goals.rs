@@ -71,8 +71,8 @@ impl Applier<'_> {
                     )?
                     .execute(params![goal, format!("{decided}: {reason}"), entry.at.0])?;
             }
-            Event::JobRetried {} => {
-                // A job that begins again takes the goal's end back.
+            Event::JobRetried {} | Event::RollbackAsked { .. } => {
+                // A job that begins again or goes back takes the goal's end back.
                 self.conn
                     .prepare_cached("UPDATE goals SET ended = NULL WHERE goal = ?1")?
                     .execute(params![goal])?;

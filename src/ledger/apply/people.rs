@@ -10,6 +10,7 @@ impl Applier<'_> {
         match &entry.event {
             Event::ApprovalRequested {
                 approval,
+                action,
                 digest,
                 parts,
                 consequences,
@@ -17,9 +18,9 @@ impl Applier<'_> {
             } => {
                 self.conn
                     .prepare_cached(
-                        "INSERT INTO approvals(approval, goal, job, digest, parts, consequences, requested_ms,
+                        "INSERT INTO approvals(approval, goal, job, action, digest, parts, consequences, requested_ms,
                            expires_ms, state, reason, outcome)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'open', '', '')",
+                         VALUES (?1, ?2, ?3, ?9, ?4, ?5, ?6, ?7, ?8, 'open', '', '')",
                     )?
                     .execute(params![
                         approval.as_str(),
@@ -29,7 +30,8 @@ impl Applier<'_> {
                         parts.to_string(),
                         json(consequences),
                         entry.at.0,
-                        expires_at.map(|at| at.0)
+                        expires_at.map(|at| at.0),
+                        action.word()
                     ])?;
             }
             Event::ApprovalDecided {

@@ -23,6 +23,14 @@ impl Actor {
         }
     }
 
+    /// The account's name; `engine` for the engine.
+    pub fn person(&self) -> &str {
+        match self {
+            Self::Engine => "engine",
+            Self::Person(account) => &account.0,
+        }
+    }
+
     /// Back from the stored word.
     pub fn from_word(word: &str) -> Self {
         match word.strip_prefix("person:") {
@@ -94,6 +102,11 @@ pub enum Act {
         /// The target's reference, when it happened.
         reference: String,
         /// Why the person is sure.
+        reason: String,
+    },
+    /// Ask that a cut-over job goes back to the old side.
+    RollBack {
+        /// Why.
         reason: String,
     },
     /// Look an operation up now.

@@ -1,7 +1,8 @@
 //! What an entry about attempts, checks or people changes.
 
 use super::{
-    ApprovalFacts, ApprovalState, ClauseFacts, JobFacts, MAX_FAILURES_KEPT, OpenCheck, WaitFacts,
+    ApprovalFacts, ApprovalState, ClauseFacts, JobFacts, MAX_FAILURES_KEPT, OpenCheck,
+    RollbackFacts, WaitFacts,
 };
 use crate::ledger::event::{Entry, Event};
 use crate::model::{FailureClass, OperationState, Verdict};
@@ -72,6 +73,7 @@ impl JobFacts {
                 // An operator who asks for a try overrules what the source holds against it.
                 self.hold = None;
                 self.approval = None;
+                self.rollback = None;
                 self.strategy = None;
                 self.attempt_open = false;
                 self.repair_rounds = 0;
@@ -169,14 +171,25 @@ impl JobFacts {
 
     pub(super) fn apply_people(&mut self, entry: &Entry) {
         match &entry.event {
+            Event::RollbackAsked { reason } => {
+                self.rollback = Some(RollbackFacts {
+                    by: entry.actor.person().to_owned(),
+                    reason: reason.clone(),
+                    done: false,
+                    refused: None,
+                });
+            }
+            Event::RollbackDropped { .. } => self.rollback = None,
             Event::ApprovalRequested {
                 approval,
+                action,
                 digest,
                 expires_at,
                 ..
             } => {
                 self.approval = Some(ApprovalFacts {
                     id: approval.clone(),
+                    action: *action,
                     digest: digest.clone(),
                     state: ApprovalState::Open,
                     requested_at: entry.at,

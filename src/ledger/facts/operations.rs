@@ -150,7 +150,14 @@ impl JobFacts {
                     operation: id.clone(),
                 });
             }
-            Action::Stage | Action::RollBack => {}
+            Action::Stage => {}
+            Action::RollBack => {
+                self.production = None;
+                if let Some(rollback) = self.rollback.as_mut() {
+                    rollback.done = true;
+                }
+                self.last_progress = at;
+            }
             Action::CutOver => {
                 self.production = Some(reference.to_owned());
                 // What is in production is the job's config, also when a retry had begun meanwhile: jobs
@@ -173,7 +180,11 @@ impl JobFacts {
         };
         self.not_before = retry_at;
         if class == FailureClass::Job {
-            self.config_refused = Some(why.to_owned());
+            match (operation.action, self.rollback.as_mut()) {
+                (Action::RollBack, Some(rollback)) => rollback.refused = Some(why.to_owned()),
+                (Action::RollBack, None) => {}
+                _ => self.config_refused = Some(why.to_owned()),
+            }
         } else {
             self.refusals += 1;
             // Nothing happened, so the person's yes still stands for the same thing.

@@ -66,6 +66,8 @@ pub struct ClauseFacts {
 pub struct ApprovalFacts {
     /// Its id.
     pub id: ApprovalId,
+    /// What a yes starts.
+    pub action: Action,
     /// What it is bound to.
     pub digest: Digest,
     /// Open, or how it was decided.
@@ -76,6 +78,19 @@ pub struct ApprovalFacts {
     pub expires_at: Option<TimeMs>,
     /// Who decided and why, for the record.
     pub decided: String,
+}
+
+/// A cut-over job that a person wants back on the old side.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RollbackFacts {
+    /// Who asked.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+    /// Whether the target did it; what is left is to say so.
+    pub done: bool,
+    /// Why the target will not do it, if it said so.
+    pub refused: Option<String>,
 }
 
 /// Where a request stands.

@@ -3,8 +3,9 @@
 use super::super::event::{Act, Event};
 use super::super::filter::Filter;
 use crate::model::{
-    Account, Amounts, ApprovalId, AttemptNo, Budget, ClauseId, ContractVersion, DecisionId, Digest,
-    GoalId, JobId, JobState, OperationId, OperationState, Seq, SpendId, TimeMs, Verdict, WaitKind,
+    Account, Action, Amounts, ApprovalId, AttemptNo, Budget, ClauseId, ContractVersion, DecisionId,
+    Digest, GoalId, JobId, JobState, OperationId, OperationState, Seq, SpendId, TimeMs, Verdict,
+    WaitKind,
 };
 use rusqlite::Row;
 use serde::Serialize;
@@ -370,6 +371,8 @@ pub struct ApprovalRow {
     pub approval: ApprovalId,
     /// The job.
     pub job: JobId,
+    /// What a yes starts.
+    pub action: Action,
     /// What it is bound to.
     pub digest: Digest,
     /// What was digested, by name.
@@ -546,6 +549,7 @@ pub(super) fn approval_row(row: &Row<'_>) -> rusqlite::Result<ApprovalRow> {
         reason: row.get(9)?,
         decided_at: row.get::<_, Option<i64>>(10)?.map(TimeMs),
         outcome: row.get(11)?,
+        action: Action::from_word(&row.get::<_, String>(12)?).unwrap_or(Action::CutOver),
     })
 }
 

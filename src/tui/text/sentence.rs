@@ -326,10 +326,12 @@ fn of_check(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)
 
 fn of_people(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)> {
     Some(match event {
-        Event::ApprovalRequested { digest, .. } => (
-            format!("approval asked for, digest {}", digest.short()),
+        Event::ApprovalRequested { digest, action, .. } => (
+            format!("approval of {action} asked for, digest {}", digest.short()),
             Role::Person,
         ),
+        Event::RollbackAsked { reason } => (format!("shall be rolled back: {reason}"), Role::Warn),
+        Event::RollbackDropped { why } => (format!("stays in production: {why}"), Role::Warn),
         Event::ApprovalDecided {
             approved,
             by,
@@ -371,6 +373,7 @@ pub fn of_act(act: &Act) -> String {
         Act::Resume => "resume".to_owned(),
         Act::Retry => "retry".to_owned(),
         Act::HandOver { reason } => format!("hand over: {reason}"),
+        Act::RollBack { reason } => format!("roll it back: {reason}"),
         Act::Comment { text } => format!("comment: {text}"),
         Act::Rule { happened, .. } => if *happened {
             "rule that it happened"
