@@ -51,6 +51,16 @@ fn restart_plays_the_same_for_the_same_seed() {
 }
 
 #[test]
+fn cutovers_keep_the_calendar_go_in_waves_and_one_goes_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = held(dir.path(), "cutover", 1);
+    let figures = &told["figures"];
+    assert_eq!(figures["at_once_before"], 1);
+    assert!(figures["at_once_after"].as_u64().unwrap() > 1, "{figures}");
+    assert!(figures["cutovers"].as_u64().unwrap() > 5, "{figures}");
+}
+
+#[test]
 fn an_unknown_story_lists_them_and_a_used_directory_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let wrong = story(dir.path(), "restrat", 1);

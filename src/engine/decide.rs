@@ -119,7 +119,9 @@ fn within_walls(step: Step, around: &Surroundings, now: TimeMs) -> Step {
             format!("no new attempt begins: budget {why}"),
             now,
         )),
-        (Step::Stage(_) | Step::CutOver(_) | Step::RollBack, _, Some(refused)) => Step::Wait(refused.waiting(now)),
+        (Step::Stage(_) | Step::CutOver(_) | Step::RollBack, _, Some(refused)) => {
+            Step::Wait(refused.waiting(now))
+        }
         _ => step,
     }
 }

@@ -4,7 +4,6 @@ use super::{Stage, Story, StoryError, faults, replaced};
 use crate::ledger::event::Event;
 use crate::model::{JobState, Seq};
 use crate::world::practice::goal::goal_text;
-use rusqlite::{Connection, OpenFlags};
 
 /// The story.
 pub const STORY: Story = Story {
@@ -89,7 +88,11 @@ fn tell_the_end(stage: &mut Stage, left: usize) -> Result<(), StoryError> {
     stage.say(format!(
         "every job has ended: {cut_over} cut over, {handed_over} handed over"
     ));
-    let twice = happened_twice(stage)?;
+    // Counted in the world's own file, not by the ledger.
+    let twice = stage.world(
+        "select count(*) from (select 1 from effects group by operation_id, action having count(*) > 1)",
+        &[],
+    )?;
     stage.figure("left_without_outcome", left);
     stage.figure("cut_over", cut_over);
     stage.figure("handed_over", handed_over);
@@ -105,18 +108,4 @@ fn tell_the_end(stage: &mut Stage, left: usize) -> Result<(), StoryError> {
         format!("{twice} twice"),
     );
     Ok(())
-}
-
-/// Counted in the world's own file, not by the ledger.
-fn happened_twice(stage: &Stage) -> Result<i64, StoryError> {
-    let path = stage.dir().join(crate::world::practice::goal::WORLD_FILE);
-    let failed = |error: rusqlite::Error| StoryError::Script(error.to_string());
-    Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .map_err(failed)?
-        .query_row(
-            "select count(*) from (select 1 from effects group by operation_id, action having count(*) > 1)",
-            [],
-            |row| row.get(0),
-        )
-        .map_err(failed)
 }

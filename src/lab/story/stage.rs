@@ -14,6 +14,7 @@ use crate::ledger::{Ledger, LedgerError, decide, verify};
 use crate::model::{Account, GoalId, JobId, JobState, TimeMs, time::Clock};
 use crate::worker::Worker;
 use crate::world::{open_world, practice};
+use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -504,6 +505,20 @@ impl Stage {
         }
         let reader = crate::ledger::Reader::open(&self.ledger_path())?;
         Ok(look(&moment(reader.view()))?)
+    }
+
+    /// One number from the world's own file, which no engine's word colours.
+    ///
+    /// # Errors
+    /// When the file cannot be read or the question is none.
+    pub fn world(&self, sql: &str, params: &[&str]) -> Result<i64, StoryError> {
+        let failed = |error: rusqlite::Error| StoryError::Script(error.to_string());
+        let path = self.dir.join(practice::goal::WORLD_FILE);
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+            .and_then(|conn| {
+                conn.query_row(sql, rusqlite::params_from_iter(params), |row| row.get(0))
+            })
+            .map_err(failed)
     }
 
     /// Ends the story: stops the engine, verifies the ledger.
