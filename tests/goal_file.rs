@@ -74,6 +74,8 @@ id = "repair"
 worker = "chat"
 provider = "anthropic"
 model = "m"
+
+[provider.anthropic]
 api_key = { env = "KEY" }
 
 [world.source]
@@ -132,7 +134,9 @@ fn every_section_of_the_design_is_taken() {
     assert_eq!(contract.heartbeat.every_ms, 900_000);
     assert_eq!(contract.accept[1].params["queries"], 3);
     assert_eq!(goal.strategies[0].timeout_ms, 30_000);
-    assert_eq!(goal.strategies[1].params["api_key"]["env"], "KEY");
+    assert_eq!(goal.strategies[1].params["provider"], "anthropic");
+    let key = goal.providers["anthropic"].api_key.as_ref();
+    assert_eq!(key.unwrap()["env"], "KEY");
     assert_eq!(contract.world.ports["source"]["path"], "a.crontab");
     assert!(goal.questions.iter().any(|q| q.contains("no_such_checker")));
     assert_eq!(goal.questions.len(), 1, "{:?}", goal.questions);

@@ -25,6 +25,8 @@ mod check_warehouse;
 mod engine_noop;
 #[path = "goal_file.rs"]
 mod goal_file;
+#[path = "goal_providers.rs"]
+mod goal_providers;
 #[path = "simulation.rs"]
 mod simulation;
 #[path = "tui_docs.rs"]

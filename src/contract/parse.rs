@@ -10,6 +10,7 @@ mod cutover;
 mod free;
 mod overrides;
 mod problem;
+mod providers;
 mod section;
 mod sections;
 mod units;
@@ -19,6 +20,7 @@ pub use canonical::{contract_digest, contract_json};
 pub use free::is_secret_key;
 pub use overrides::{absolute_overrides, apply_overrides};
 pub use problem::{GoalError, MAX_PROBLEMS, Problem};
+pub use providers::parse_providers;
 pub use units::parse_duration_ms;
 
 use super::types::{Checkers, Contract, Goal};
@@ -164,12 +166,16 @@ fn read_goal(context: &Context<'_>, root: &toml_edit::Table, base_dir: &Path) ->
         digest: Digest(String::new()),
     };
     let strategies = clauses::strategies(&top);
+    let providers = providers::providers(&top);
+    let money_is_walled = contract.budgets.total.contains_key("money");
+    providers::cross_check(&top, &strategies, &providers, money_is_walled);
     top.refuse_unknown();
     contract.digest = contract_digest(&contract);
     let (questions, notes) = context.take_remarks();
     Goal {
         contract,
         strategies,
+        providers,
         base_dir: base_dir.to_owned(),
         questions,
         notes,

@@ -1,6 +1,7 @@
 //! The goal file as types. Everything but the strategies is contract.
 
 use super::cutover::CutoverRule;
+use super::provider::ProviderSettings;
 use crate::model::{Account, ClauseId, Digest, GoalId, StrategyId, TimeMs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,6 +14,8 @@ pub struct Goal {
     pub contract: Contract,
     /// The plan: strategies in order. Not contract.
     pub strategies: Vec<Strategy>,
+    /// Providers of language models that strategies name. Not contract.
+    pub providers: BTreeMap<String, ProviderSettings>,
     /// Where relative paths of the file start: the file's own directory.
     pub base_dir: PathBuf,
     /// What was ambiguous, one question each; asked once, at adoption.

@@ -756,6 +756,7 @@ pub fn contract() -> Goal {
             timeout_ms: 1,
             params: serde_json::Map::new(),
         }],
+        providers: std::collections::BTreeMap::new(),
         base_dir: "/".into(),
         questions: vec![],
         notes: vec![],

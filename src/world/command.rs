@@ -7,7 +7,6 @@
 mod call;
 pub mod cron;
 mod probe;
-mod secret;
 mod source;
 mod target;
 mod warehouse;

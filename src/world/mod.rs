@@ -1,10 +1,12 @@
 //! The environment: what is fact. Ports are traits; adapters implement them.
 
 pub mod command;
+pub mod http;
 pub mod open;
 pub mod ports;
 pub mod practice;
 pub mod process;
+pub mod secret;
 pub mod sqlite_functions;
 pub mod strict_json;
 pub mod worker_sql;

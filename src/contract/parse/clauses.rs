@@ -190,16 +190,7 @@ fn command_line(section: &Section<'_>) -> Vec<String> {
 /// Settings that chat workers know.
 fn chat_settings(section: &Section<'_>) -> Map<String, Json> {
     let mut params = Map::new();
-    for key in [
-        "provider",
-        "model",
-        "prompt",
-        "base_url",
-        "api_key",
-        "max_tokens",
-        "temperature",
-        "effort",
-    ] {
+    for key in ["provider", "model", "prompt", "max_tokens", "effort"] {
         if let Some(item) = section.get(key) {
             let span = section.value_span(key);
             if let Some(value) = free::item_to_json(section, key, item, &span) {

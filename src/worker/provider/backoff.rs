@@ -1,5 +1,6 @@
 //! When a failed turn may be asked for again. Pure: the count, the time and the dice are parameters.
 
+use super::classify::LOADING;
 use super::failure::{TurnFailure, TurnFailureClass};
 use crate::model::TimeMs;
 
@@ -21,7 +22,12 @@ pub fn next_try(failure: &TurnFailure, tries: u32, now: TimeMs, dice: f64) -> Op
         failure.class,
         TurnFailureClass::Retry | TurnFailureClass::Wait
     );
-    let allowed = MOST_TRIES.min(u32::from(failure.most_retries).saturating_add(1));
+    let allowed = u32::from(failure.most_retries).saturating_add(1);
+    let allowed = if failure.code == LOADING {
+        allowed
+    } else {
+        allowed.min(MOST_TRIES)
+    };
     if !may || tries == 0 || tries >= allowed {
         return None;
     }

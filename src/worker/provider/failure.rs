@@ -49,6 +49,38 @@ pub struct TurnFailure {
     pub message: String,
 }
 
+impl TurnFailure {
+    /// The code of a request that is longer than the model's context.
+    pub const CONTEXT_FULL: &str = "context_full";
+    /// The code of an answer that ended without its terminal event.
+    pub const CUT_STREAM: &str = "cut_stream";
+    /// The code of an answer that breaks its protocol.
+    pub const BROKEN_ANSWER: &str = "broken_answer";
+    /// The code of tool schemas that are too large together; the provider leaves `strict` out from then on.
+    pub const SCHEMA_TOO_LARGE: &str = "schema_too_large";
+    /// The code of an answer that is no API's at all.
+    pub const NOT_AN_API: &str = "not_an_api";
+    /// The code of a call that ran into its deadline.
+    pub const DEADLINE: &str = "deadline";
+    /// The code of a call that was told to end.
+    pub const CANCELLED: &str = "cancelled";
+
+    /// What it amounts to when no retry is left: a page that is no API will be one tomorrow too, and only a
+    /// person can mend the address; anything else ends the step.
+    pub fn when_exhausted(&self) -> TurnFailureClass {
+        match self.class {
+            TurnFailureClass::Retry | TurnFailureClass::Wait => {
+                if self.code == Self::NOT_AN_API {
+                    TurnFailureClass::StopConfig
+                } else {
+                    TurnFailureClass::FailStep
+                }
+            }
+            other => other,
+        }
+    }
+}
+
 impl fmt::Display for TurnFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

@@ -3,15 +3,29 @@
 //! A provider makes exactly one attempt. Whoever calls it decides about retries, because each is a second,
 //! billed generation and must be reserved for first.
 
+mod anthropic;
+mod assemble;
 mod backoff;
+mod classify;
+mod error_body;
 mod failure;
+mod fields;
+mod http;
+mod open;
+mod openai_chat;
 mod price;
+mod probe;
 mod reply;
 mod request;
+mod sse;
+mod wait;
 
 pub use backoff::{MOST_TRIES, next_try};
 pub use failure::{TurnFailure, TurnFailureClass};
+pub use http::HttpProvider;
+pub use open::{Opened, open};
 pub use price::{Reservation, cost, reserve};
+pub use probe::ListedModel;
 pub use reply::{Block, BlockKind, Outcome, TurnReply, Usage, UsageSource};
 pub use request::{CacheMark, Message, RawJson, SystemBlock, Tool, TurnRequest, UserPart};
 

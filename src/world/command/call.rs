@@ -1,10 +1,10 @@
 //! One call of an adapter.
 
-use super::secret::resolve_secrets;
 use crate::contract::parse::parse_duration_ms;
 use crate::model::FailureClass;
 use crate::world::ports::PortError;
 use crate::world::process::{ProcessOutcome, ProcessSpec, resolve_words, run};
+use crate::world::secret::resolve_secrets;
 use crate::world::strict_json;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

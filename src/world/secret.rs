@@ -13,7 +13,9 @@ const SHORTEST_REDACTED: usize = 4;
 
 /// Replaces each reference under a secret's name by the secret and returns the secrets, so that they can
 /// be struck out of what the adapter says.
-pub(super) fn resolve_secrets(
+/// # Errors
+/// One sentence that names the key; never the secret.
+pub fn resolve_secrets(
     settings: &mut Map<String, Value>,
     base_dir: &Path,
 ) -> Result<Vec<String>, String> {
@@ -27,6 +29,16 @@ pub(super) fn resolve_secrets(
     Ok(secrets)
 }
 
+/// Strikes secrets out of a text that others wrote.
+pub fn scrub(text: &str, secrets: &[String]) -> String {
+    secrets
+        .iter()
+        .filter(|secret| secret.len() >= SHORTEST_REDACTED)
+        .fold(text.to_owned(), |text, secret| {
+            text.replace(secret.as_str(), "[secret]")
+        })
+}
+
 fn resolve(
     key: &str,
     value: &mut Value,
@@ -34,7 +46,8 @@ fn resolve(
     secrets: &mut Vec<String>,
 ) -> Result<(), String> {
     if is_secret_key(key) {
-        let secret = read(value, base_dir).map_err(|why| format!("the secret `{key}`: {why}"))?;
+        let secret =
+            read_secret(value, base_dir).map_err(|why| format!("the secret `{key}`: {why}"))?;
         secrets.push(secret.clone());
         *value = Value::String(secret);
         return Ok(());
@@ -50,7 +63,11 @@ fn resolve(
     }
 }
 
-fn read(reference: &Value, base_dir: &Path) -> Result<String, String> {
+/// The secret that a reference stands for; relative files start at `base_dir`.
+///
+/// # Errors
+/// One sentence: which variable, file or command gave nothing.
+pub fn read_secret(reference: &Value, base_dir: &Path) -> Result<String, String> {
     let text = if let Some(name) = reference.get("env").and_then(Value::as_str) {
         std::env::var(name).map_err(|_| format!("the variable {name} is not set"))?
     } else if let Some(path) = reference.get("file").and_then(Value::as_str) {
