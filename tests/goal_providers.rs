@@ -128,7 +128,7 @@ fn every_slip_is_named_with_its_line() {
             "a name or a password",
         ),
         (format!("{LOCAL}temperature = 3\n"), 4, "expected 0 to 2"),
-        (format!("{LOCAL}idle_timeout = \"1ms\"\n"), 4, "too short"),
+        (format!("{LOCAL}idle_timeout = \"0s\"\n"), 4, "too short"),
         (
             format!("{LOCAL}[provider.x.price.m]\ninput = 1\n"),
             4,

@@ -10,6 +10,7 @@
 
 mod check_world;
 mod engine_support;
+mod stub_provider;
 
 #[path = "arrows.rs"]
 mod arrows;
@@ -27,6 +28,8 @@ mod engine_noop;
 mod goal_file;
 #[path = "goal_providers.rs"]
 mod goal_providers;
+#[path = "provider_client.rs"]
+mod provider_client;
 #[path = "simulation.rs"]
 mod simulation;
 #[path = "tui_docs.rs"]

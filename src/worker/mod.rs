@@ -1,5 +1,6 @@
 //! Workers: who proposes a config. `script` and `command` run an executable; `chat` comes later.
 
+pub mod agent;
 pub mod process;
 pub mod provider;
 pub mod script;

@@ -46,6 +46,9 @@ pub struct ProcessSpec {
     pub stdout_cap: usize,
     /// Most bytes of stderr kept.
     pub stderr_cap: usize,
+    /// At the time-out the group is asked to end first, and killed so many milliseconds later; 0 kills it
+    /// at once.
+    pub term_grace_ms: i64,
 }
 
 impl ProcessSpec {
@@ -59,6 +62,7 @@ impl ProcessSpec {
             timeout_ms,
             stdout_cap: DEFAULT_STDOUT_CAP,
             stderr_cap: DEFAULT_STDERR_CAP,
+            term_grace_ms: 0,
         }
     }
 }
@@ -262,6 +266,12 @@ impl<'s> Running<'s> {
     fn finish(mut self, deadline: Instant) -> ProcessOutcome {
         let stop = self.pump(deadline, true);
         let group = pid_of(&self.child);
+        if matches!(stop, Stop::TimedOut) && self.spec.term_grace_ms > 0 {
+            let grace = Duration::from_millis(self.spec.term_grace_ms.unsigned_abs());
+            let _ = killpg(group, Signal::SIGTERM);
+            // What it says on the way out belongs to it; that it ended in time changes nothing.
+            let _ = self.pump(Instant::now() + grace, true);
+        }
         // The leader is unreaped, so the group still is the child's; ESRCH only says that nobody is left.
         let _ = killpg(group, Signal::SIGKILL);
         let stop = match stop {
@@ -522,6 +532,24 @@ mod tests {
             (stdout.as_slice(), stderr.len()),
             (&b"ok\n"[..], DEFAULT_STDERR_CAP)
         );
+    }
+
+    #[test]
+    fn a_group_is_asked_to_end_before_it_is_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("asked");
+        let script = format!("trap 'echo bye > {}; exit 0' TERM; while :; do sleep 0.05; done", file.display());
+        let mut spec = shell(&script, 700);
+        spec.term_grace_ms = 20_000;
+        let started = Instant::now();
+        let outcome = run(&spec);
+        assert!(matches!(outcome, ProcessOutcome::TimedOut { .. }), "{outcome:?}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "bye\n");
+        assert!(started.elapsed() < Duration::from_secs(15));
+        // One that does not listen is killed.
+        let mut deaf = shell("trap '' TERM; while :; do sleep 0.05; done", 300);
+        deaf.term_grace_ms = 300;
+        assert!(matches!(run(&deaf), ProcessOutcome::TimedOut { .. }));
     }
 
     #[test]

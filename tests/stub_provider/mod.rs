@@ -223,7 +223,8 @@ fn play(
         let output = (said.bytes() / 4).max(1) as u64;
         cache.count(conversation, output.min(conversation.max_output))
     };
-    let drop_spec = request.headers.get("x-stub-drop").map(String::as_str);
+    let header = request.headers.get("x-stub-drop");
+    let drop_spec = header.or(shared.scenario.drop.as_ref()).map(String::as_str);
     match protocol {
         Protocol::Anthropic => messages::answer(conversation, turn, &said, usage, drop_spec),
         Protocol::Chat => chat::answer(conversation, turn, &said, usage, drop_spec),

@@ -39,6 +39,8 @@ pub struct Scenario {
     /// Shorter prefixes are not cached.
     #[serde(default = "default_min_cache")]
     pub min_cache_tokens: u64,
+    /// Takes a field out of the answers (see `messages::dropped`), as the header `x-stub-drop` does.
+    pub drop: Option<String>,
     #[serde(default)]
     pub capture: BTreeMap<String, (String, String)>,
     #[serde(default, rename = "turn")]
@@ -151,7 +153,11 @@ pub struct Said {
 
 impl Said {
     pub fn bytes(&self) -> usize {
-        let calls: usize = self.calls.iter().map(|(_, tool, input)| tool.len() + input.len()).sum();
+        let calls: usize = self
+            .calls
+            .iter()
+            .map(|(_, tool, input)| tool.len() + input.len())
+            .sum();
         self.thinking.len() + self.text.len() + calls
     }
 }
@@ -232,7 +238,9 @@ fn between(text: &str, after: &str, before: &str) -> String {
     let rest = &text[from + after.len()..];
     match before {
         "" => rest.to_owned(),
-        _ => rest.find(before).map_or_else(String::new, |to| rest[..to].to_owned()),
+        _ => rest
+            .find(before)
+            .map_or_else(String::new, |to| rest[..to].to_owned()),
     }
 }
 
@@ -245,7 +253,9 @@ fn fill(text: &str, known: &BTreeMap<String, String>) -> String {
 fn filled(value: &Value, known: &BTreeMap<String, String>) -> Value {
     match value {
         Value::String(text) => {
-            let number = text.strip_prefix('{').and_then(|rest| rest.strip_suffix("|int}"));
+            let number = text
+                .strip_prefix('{')
+                .and_then(|rest| rest.strip_suffix("|int}"));
             match number.and_then(|name| known.get(name)?.trim().parse::<i64>().ok()) {
                 Some(number) => Value::from(number),
                 None => Value::String(fill(text, known)),

@@ -87,7 +87,10 @@ impl HttpProvider {
     }
 
     /// Headers of every call; the key is marked, so that no debug output shows it.
-    pub(super) fn headers(&self) -> Result<HeaderMap, String> {
+    ///
+    /// # Errors
+    /// When a setting is no header value.
+    pub(crate) fn headers(&self) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/json"));
         headers.insert("accept", HeaderValue::from_static("application/json"));
@@ -108,7 +111,8 @@ impl HttpProvider {
         Ok(headers)
     }
 
-    pub(super) fn client(&self) -> &Client {
+    /// The connections.
+    pub(crate) fn client(&self) -> &Client {
         &self.client
     }
 

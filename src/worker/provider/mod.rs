@@ -29,6 +29,8 @@ pub use probe::ListedModel;
 pub use reply::{Block, BlockKind, Outcome, TurnReply, Usage, UsageSource};
 pub use request::{CacheMark, Message, RawJson, SystemBlock, Tool, TurnRequest, UserPart};
 
+pub use sse::{SseError, SseEvent, SseReader};
+
 use crate::contract::Price;
 use crate::model::TimeMs;
 use std::sync::Arc;
