@@ -12,6 +12,8 @@ mod check_world;
 mod engine_support;
 mod stub_provider;
 
+#[path = "agent_worker.rs"]
+mod agent_worker;
 #[path = "arrows.rs"]
 mod arrows;
 #[path = "check_command.rs"]

@@ -758,7 +758,7 @@ fn the_key_is_sent_as_configured_and_never_told() {
         let seen = &stub.turns()[0];
         assert_eq!(seen.headers[header], value);
         assert_eq!(
-            seen.headers.get("anthropic-version").is_some(),
+            seen.headers.contains_key("anthropic-version"),
             protocol == "anthropic"
         );
         // The stub repeats the key in its refusal, as some gateways do.

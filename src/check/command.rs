@@ -190,6 +190,7 @@ fn spec(input: &CheckInput<'_>, settings: &Settings) -> Result<ProcessSpec, Port
         timeout_ms: settings.timeout_ms,
         stdout_cap: DEFAULT_STDOUT_CAP,
         stderr_cap: DEFAULT_STDERR_CAP,
+        term_grace_ms: 0,
     })
 }
 

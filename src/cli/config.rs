@@ -172,6 +172,14 @@ pub fn config_dir() -> Option<PathBuf> {
     directories::ProjectDirs::from("", "", "dogwatch").map(|dirs| dirs.config_dir().to_path_buf())
 }
 
+/// The file in force when none is named: the environment's, else this account's own.
+pub fn config_path() -> Option<PathBuf> {
+    match std::env::var_os("DOGWATCH_CONFIG") {
+        Some(path) if !path.is_empty() => Some(PathBuf::from(path)),
+        _ => own_path(),
+    }
+}
+
 fn own_path() -> Option<PathBuf> {
     config_dir().map(|dir| dir.join("config.toml"))
 }
@@ -223,13 +231,29 @@ pub fn parse(text: &str) -> Result<Config, String> {
                 }
             }
             ("keys", Item::Table(table)) => reading.keys(&mut config, table)?,
-            ("notify" | "keys", _) => {
+            // Read where they are needed, and checked here all the same.
+            ("provider", Item::Table(_)) => providers(text)?,
+            ("notify" | "keys" | "provider", _) => {
                 return Err(reading.at(root, key, &format!("[{key}] is a table")));
             }
             _ => reading.set(&mut config, "", root, key, item)?,
         }
     }
     Ok(config)
+}
+
+/// Tables of providers, as a goal file has them.
+fn providers(text: &str) -> Result<(), String> {
+    match crate::contract::parse::parse_providers(text) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.problems.first().map_or_else(String::new, |one| {
+            let hint = match &one.hint {
+                Some(hint) => format!("; {hint}"),
+                None => String::new(),
+            };
+            format!("line {}: {}{hint}", one.line, SafeText::line(&one.message))
+        })),
+    }
 }
 
 struct Reading<'t> {
@@ -385,6 +409,10 @@ pub fn default_file() -> String {
             one.help, one.key, one.default
         ));
     }
+    out.push_str(
+        "\n# Language models that the goals of this host may use; a goal file's own table of a name wins. All keys:\n\
+         # docs/workers.md. For example:\n#   [provider.anthropic]\n#   api_key = { env = \"ANTHROPIC_API_KEY\" }\n",
+    );
     out.push_str(
         "\n# Keys by action. A list replaces all keys of the action; two actions on one key in one view\n\
          # are refused by name. Keys: x, X, Space, Enter, Tab, PgUp, Ctrl-L.\n[keys]\n\n",

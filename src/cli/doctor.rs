@@ -1,6 +1,7 @@
 //! `dogwatch doctor`: what would keep a goal from running, and measuring its target.
 
 use super::Common;
+use super::doctor_models::{self, Findings};
 use super::error::{CliError, ExitCode};
 use super::launch::parse_adopted;
 use super::output::{print_json, print_text};
@@ -30,6 +31,9 @@ pub struct Args {
     /// The job whose config is staged; the first that has one otherwise.
     #[arg(long, value_name = "JOB", requires = "prove")]
     job: Option<String>,
+    /// Ask each model that the plan names for one word, and print what that took. Costs a few tokens.
+    #[arg(long)]
+    call: bool,
 }
 
 /// Runs the command.
@@ -45,7 +49,8 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     if args.prove {
         measure(args, &reader, &mut ledger, &id, &parsed)?;
     }
-    report(common, &ledger, &id, &parsed)
+    let models = doctor_models::look(&parsed, args.call, Clock::Real.now())?;
+    report(common, &ledger, &id, &parsed, &models)
 }
 
 fn open(goal: &Goal) -> Result<crate::world::World, PortError> {
@@ -158,6 +163,7 @@ fn report(
     ledger: &Ledger,
     id: &GoalId,
     parsed: &Goal,
+    models: &Findings,
 ) -> Result<ExitCode, CliError> {
     let info = open(parsed).map_err(world_error)?.target.info();
     let proofs = Proofs {
@@ -178,7 +184,7 @@ fn report(
             "dogwatch.doctor/1",
             json!({
                 "goal": id, "adapter": info.name, "version": info.version, "resends_under": resends,
-                "measured": proofs.measured,
+                "measured": proofs.measured, "providers": models.providers, "agents": models.agents,
             }),
         )?;
         return Ok(ExitCode::Done);
@@ -206,6 +212,9 @@ fn report(
             last.expires_at,
             last.counts
         ));
+    }
+    for line in &models.lines {
+        out.push_str(&format!("{line}\n"));
     }
     print_text(out.trim_end())?;
     Ok(ExitCode::Done)

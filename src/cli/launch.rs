@@ -11,7 +11,10 @@ use crate::ledger::Ledger;
 use crate::ledger::read::ContractRow;
 use crate::model::{GoalId, TimeMs, time::Clock};
 use crate::worker::ProcessWorker;
+use crate::worker::agent::AgentSettings;
+use crate::worker::provider::HttpProvider;
 use crate::world::{open_world, practice};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -135,8 +138,9 @@ pub fn launch(what: &Launch<'_>) -> Result<Launched, CliError> {
         world,
         base_dir: Arc::new(goal.base_dir.clone()),
         worker: Arc::new(ProcessWorker {
-            base_dir: goal.base_dir.clone(),
-            scratch_dir: scratch.path().to_path_buf(),
+            providers: agent_providers(&goal)?,
+            watched: crate::worker::agent::watched_files(&goal),
+            ..ProcessWorker::new(goal.base_dir.clone(), scratch.path().to_path_buf())
         }),
         declared_proofs: on_practice,
         worker_ms: if on_practice { 20_000 } else { 0 },
@@ -207,4 +211,27 @@ fn clock(ledger: &Ledger, on_practice: bool, speed: Speed) -> Result<Clock, CliE
 /// Whether an owner of that name is the practice owner.
 pub fn is_practice_owner(name: &str) -> bool {
     name == PRACTICE_OWNER
+}
+
+/// Providers that the plan's agents use; one whose key is missing does not keep the goal from running.
+fn agent_providers(goal: &Goal) -> Result<BTreeMap<String, Arc<HttpProvider>>, CliError> {
+    let wanted: BTreeSet<&str> = goal
+        .strategies
+        .iter()
+        .filter(|one| AgentSettings::is_agent(one))
+        .filter_map(|one| one.params.get("provider")?.as_str())
+        .collect();
+    if wanted.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let all = super::providers::of_goal(goal)?;
+    let found = all
+        .into_iter()
+        .filter(|(name, _)| wanted.contains(name.as_str()));
+    Ok(found
+        .filter_map(|(name, settings)| {
+            let provider = HttpProvider::new(settings, &goal.base_dir).ok()?;
+            Some((name, Arc::new(provider)))
+        })
+        .collect())
 }

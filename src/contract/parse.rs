@@ -4,6 +4,7 @@
 //! ambiguous but lawful becomes a question, asked once at adoption; what is accepted although nothing acts
 //! on it yet becomes a note.
 
+mod agents;
 mod canonical;
 mod clauses;
 mod cutover;

@@ -3,7 +3,7 @@
 use crate::check::{CheckInput, Evidence, checker};
 use crate::contract::{Clause, Strategy};
 use crate::model::{Action, JobId, OperationId, TimeMs, Verdict};
-use crate::worker::{PrepareFailure, PrepareReply, PrepareRequest, Worker};
+use crate::worker::{PrepareRequest, Prepared, Worker};
 use crate::world::World;
 use crate::world::ports::{
     Effect, EffectRef, EffectRequest, Lookup, Output, PortError, RunState, Side, Timed,
@@ -83,7 +83,7 @@ pub struct CheckCall {
 #[derive(Debug, Clone)]
 pub enum Reply {
     /// Of `Prepare`.
-    Prepared(Result<PrepareReply, PrepareFailure>),
+    Prepared(Box<Prepared>),
     /// Of `Effect`.
     Effect(Effect),
     /// Of `LookUp`.
@@ -116,7 +116,9 @@ pub fn perform(call: &Call, context: &Context) -> Timed<Reply> {
     let world = &context.world;
     match call {
         Call::Prepare(call) => Timed {
-            value: Reply::Prepared(context.worker.prepare(&call.strategy, &call.request)),
+            value: Reply::Prepared(Box::new(
+                context.worker.attempt(&call.strategy, &call.request),
+            )),
             took_ms: context.worker_ms,
         },
         Call::Effect(request) => map(world.target.effect(request), Reply::Effect),

@@ -2,7 +2,7 @@
 
 use super::call::{Call, Context, Reply, perform};
 use crate::model::{FailureClass, TimeMs};
-use crate::worker::PrepareFailure;
+use crate::worker::{PrepareFailure, Prepared};
 use crate::world::ports::{Effect, Lookup, PortError};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -134,10 +134,10 @@ fn broken(call: &Call) -> Reply {
         retry_after_ms: None,
     };
     match call {
-        Call::Prepare(_) => Reply::Prepared(Err(PrepareFailure {
+        Call::Prepare(_) => Reply::Prepared(Box::new(Prepared::free(Err(PrepareFailure {
             why,
             class: FailureClass::Unclear,
-        })),
+        })))),
         Call::Effect(_) => Reply::Effect(Effect::Unknown { why }),
         Call::LookUp { .. } => Reply::LookUp(Lookup::CannotTell { why }),
         Call::RunState { .. } => Reply::RunState(Err(error)),

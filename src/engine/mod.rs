@@ -4,6 +4,7 @@
 //! [`executor`] do it, commits the outcome and asks again. A restart is the same loop.
 
 pub mod adopt;
+mod agents;
 pub mod approval;
 pub mod call;
 mod checkers;

@@ -197,6 +197,9 @@ impl Engine {
         let Some(strategy) = self.goal.strategies.get(index).cloned() else {
             return self.hand_over(id, "the plan has no such strategy");
         };
+        if !self.reserve_attempt(id, facts, &strategy)? {
+            return Ok(());
+        }
         let definition = self.text(&facts.definition)?;
         let previous = match &facts.failed_config {
             Some(config) => Some(PreviousConfig {

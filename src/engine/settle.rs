@@ -34,7 +34,12 @@ impl Engine {
         reply: Reply,
     ) -> Result<(), EngineError> {
         match (errand, reply) {
-            (Errand::Prepare, Reply::Prepared(result)) => self.prepared(id, result)?,
+            (Errand::Prepare, Reply::Prepared(prepared)) => {
+                let facts = self.facts(id)?;
+                self.settle_attempt(id, &facts, prepared.spent.as_ref())?;
+                self.tampered(id, &prepared.tampered)?;
+                self.prepared(id, prepared.result)?;
+            }
             (Errand::Effect(operation), Reply::Effect(effect)) => {
                 self.effected(id, &operation, &effect)?
             }

@@ -11,7 +11,6 @@ pub const ALERT: &str = "budget";
 impl Engine {
     /// Sets amounts aside for something that is about to be asked for; the entry is committed before the
     /// call. `id` is the spender's own name for it, unique in the goal.
-    #[allow(dead_code)] // Language models spend through it.
     pub(super) fn reserve(
         &mut self,
         job: &JobId,

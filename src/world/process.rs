@@ -538,12 +538,18 @@ mod tests {
     fn a_group_is_asked_to_end_before_it_is_killed() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("asked");
-        let script = format!("trap 'echo bye > {}; exit 0' TERM; while :; do sleep 0.05; done", file.display());
+        let script = format!(
+            "trap 'echo bye > {}; exit 0' TERM; while :; do sleep 0.05; done",
+            file.display()
+        );
         let mut spec = shell(&script, 700);
         spec.term_grace_ms = 20_000;
         let started = Instant::now();
         let outcome = run(&spec);
-        assert!(matches!(outcome, ProcessOutcome::TimedOut { .. }), "{outcome:?}");
+        assert!(
+            matches!(outcome, ProcessOutcome::TimedOut { .. }),
+            "{outcome:?}"
+        );
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "bye\n");
         assert!(started.elapsed() < Duration::from_secs(15));
         // One that does not listen is killed.

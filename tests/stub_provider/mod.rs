@@ -175,6 +175,9 @@ fn answer(request: &Request, shared: &Shared) -> Response {
     let protocol = match path {
         "/v1/messages" | "/v1/messages/count_tokens" => Protocol::Anthropic,
         _ if path.ends_with("/chat/completions") => Protocol::Chat,
+        "/v1/responses" => {
+            return unauthorised(Protocol::Chat, request, shared).unwrap_or_else(responses);
+        }
         "/health" => return Response::json(200, &json!({ "status": "ok" })),
         "/stub/accounting" => {
             let accounting = shared.cache.lock().unwrap().accounting();
@@ -229,6 +232,28 @@ fn play(
         Protocol::Anthropic => messages::answer(conversation, turn, &said, usage, drop_spec),
         Protocol::Chat => chat::answer(conversation, turn, &said, usage, drop_spec),
     }
+}
+
+/// As much of the Responses protocol as a meter looks at.
+fn responses() -> Response {
+    let completed = json!({
+        "type": "response.completed",
+        "response": {
+            "id": "resp_stub", "model": "stub-1", "status": "completed",
+            "usage": {
+                "input_tokens": 250, "input_tokens_details": { "cached_tokens": 40 }, "output_tokens": 7,
+                "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 257,
+            },
+        },
+    });
+    let delta = json!({ "type": "response.output_text.delta", "delta": "done" });
+    let pieces = [delta, completed].map(|event| {
+        format!(
+            "event: {}\ndata: {event}\n\n",
+            event["type"].as_str().unwrap()
+        )
+    });
+    Response::stream(pieces.to_vec())
 }
 
 fn models(request: &Request, shared: &Shared) -> Response {

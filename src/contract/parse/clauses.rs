@@ -136,6 +136,7 @@ fn one_strategy(section: &Section<'_>) -> Strategy {
         .unwrap_or("");
     let timeout_ms = section.duration_ms("timeout", 1_000);
     let (run, params) = match worker {
+        "command" if section.get("profile").is_some() => super::agents::settings(section),
         "script" | "command" => (command_line(section), Map::new()),
         "chat" => {
             section.context.note(format!(

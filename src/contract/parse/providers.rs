@@ -302,7 +302,18 @@ pub(super) fn cross_check(
     money_is_walled: bool,
 ) {
     let mut asked = BTreeSet::new();
-    for strategy in strategies.iter().filter(|one| one.worker == "chat") {
+    for strategy in strategies {
+        let agent = strategy.params.contains_key("profile");
+        if strategy.worker != "chat" && !agent {
+            continue;
+        }
+        if agent && money_is_walled && !strategy.params.contains_key("attempt_dollars") {
+            let why = format!(
+                "[budget.money] is a wall, but strategy \"{}\" sets no `attempt_dollars`: what one attempt may cost",
+                strategy.id
+            );
+            top.context.problem(&top.key_span("strategy"), why, None);
+        }
         let word = |key: &str| strategy.params.get(key).and_then(serde_json::Value::as_str);
         let (Some(provider), Some(model)) = (word("provider"), word("model")) else {
             continue;

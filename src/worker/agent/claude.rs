@@ -8,7 +8,10 @@ use crate::world::process::ProcessOutcome;
 use serde_json::Value;
 
 /// Arguments and environment of one attempt.
-pub(super) fn command(settings: &AgentSettings, proxy: &Proxy) -> (Vec<String>, Vec<(String, String)>) {
+pub(super) fn command(
+    settings: &AgentSettings,
+    proxy: &Proxy,
+) -> (Vec<String>, Vec<(String, String)>) {
     let turns = settings.turns.to_string();
     let mut words: Vec<String> = [
         "-p",
@@ -35,7 +38,10 @@ pub(super) fn command(settings: &AgentSettings, proxy: &Proxy) -> (Vec<String>, 
     .to_vec();
     if let Some(money) = settings.money {
         // It is checked after each response and overshoots by a call; the proxy is the wall.
-        words.extend(["--max-budget-usd".to_owned(), format!("{:.6}", money.dollars())]);
+        words.extend([
+            "--max-budget-usd".to_owned(),
+            format!("{:.6}", money.dollars()),
+        ]);
     }
     let env = [
         ("ANTHROPIC_BASE_URL", proxy.base_url()),
@@ -55,7 +61,12 @@ pub(super) fn command(settings: &AgentSettings, proxy: &Proxy) -> (Vec<String>, 
 /// alone is not: it says `success` beside an error, and exits 0 without a word after an interrupt.
 pub(super) fn read(outcome: &ProcessOutcome) -> AgentReport {
     use FailureClass::{Environment, Job, Unclear};
-    let ProcessOutcome::Exited { code, stdout, stderr } = outcome else {
+    let ProcessOutcome::Exited {
+        code,
+        stdout,
+        stderr,
+    } = outcome
+    else {
         let class = match outcome {
             ProcessOutcome::OutputTooLarge { .. } | ProcessOutcome::Killed { .. } => Unclear,
             _ => Environment,
@@ -125,7 +136,11 @@ mod tests {
 {{"type":"result","subtype":"{subtype}","is_error":{is_error}{more}}}"#
             )
         };
-        let good = line("success", false, r#","result":"done","permission_denials":[{}]"#);
+        let good = line(
+            "success",
+            false,
+            r#","result":"done","permission_denials":[{}]"#,
+        );
         let report = read(&exited(0, &good));
         assert_eq!(report.end, AgentEnd::Well);
         assert!(report.words.contains("1 tool calls were refused"));
@@ -133,24 +148,57 @@ mod tests {
             (1, good.clone(), FailureClass::Unclear, "success"),
             (
                 1,
-                line("success", true, r#","api_error_status":529,"result":"Overloaded""#),
+                line(
+                    "success",
+                    true,
+                    r#","api_error_status":529,"result":"Overloaded""#,
+                ),
                 FailureClass::Environment,
                 "529 Overloaded",
             ),
             (
                 0,
-                line("success", true, r#","api_error_status":null,"stop_reason":"refusal""#),
+                line(
+                    "success",
+                    true,
+                    r#","api_error_status":null,"stop_reason":"refusal""#,
+                ),
                 FailureClass::Job,
                 "policy",
             ),
-            (1, line("error_max_turns", true, ""), FailureClass::Job, "turns"),
-            (1, line("error_max_budget_usd", true, ""), FailureClass::Job, "budget"),
-            (1, line("error_during_execution", true, ""), FailureClass::Unclear, "error_during"),
+            (
+                1,
+                line("error_max_turns", true, ""),
+                FailureClass::Job,
+                "turns",
+            ),
+            (
+                1,
+                line("error_max_budget_usd", true, ""),
+                FailureClass::Job,
+                "budget",
+            ),
+            (
+                1,
+                line("error_during_execution", true, ""),
+                FailureClass::Unclear,
+                "error_during",
+            ),
             // After an interrupt.
-            (0, String::new(), FailureClass::Unclear, "status 0 and without a result"),
+            (
+                0,
+                String::new(),
+                FailureClass::Unclear,
+                "status 0 and without a result",
+            ),
             (143, String::new(), FailureClass::Unclear, "status 143"),
             // A field that is missing is no success.
-            (0, r#"{"type":"result","subtype":"success"}"#.to_owned(), FailureClass::Unclear, "success"),
+            (
+                0,
+                r#"{"type":"result","subtype":"success"}"#.to_owned(),
+                FailureClass::Unclear,
+                "success",
+            ),
         ] {
             let AgentEnd::Badly { class: seen, why } = read(&exited(code, &text)).end else {
                 panic!("{text}")

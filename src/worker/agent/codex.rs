@@ -61,7 +61,12 @@ pub(super) fn command(
 /// Success is exit status 0 and `turn.completed`. An `error` line may be a mere reconnect and is no end.
 pub(super) fn read(outcome: &ProcessOutcome) -> AgentReport {
     use FailureClass::{Environment, Job, Unclear};
-    let ProcessOutcome::Exited { code, stdout, stderr } = outcome else {
+    let ProcessOutcome::Exited {
+        code,
+        stdout,
+        stderr,
+    } = outcome
+    else {
         let class = match outcome {
             ProcessOutcome::OutputTooLarge { .. } | ProcessOutcome::Killed { .. } => Unclear,
             _ => Environment,
@@ -103,11 +108,17 @@ pub(super) fn read(outcome: &ProcessOutcome) -> AgentReport {
         }
         (2, ..) => {
             let told = String::from_utf8_lossy(stderr);
-            AgentReport::badly(Environment, &format!("it does not know a flag: {}", told.trim()))
+            AgentReport::badly(
+                Environment,
+                &format!("it does not know a flag: {}", told.trim()),
+            )
         }
         (code, ..) => {
             let told = String::from_utf8_lossy(stderr);
-            let why = format!("it exited with status {code} before its turn was completed {}", told.trim());
+            let why = format!(
+                "it exited with status {code} before its turn was completed {}",
+                told.trim()
+            );
             AgentReport::badly(Unclear, why.trim())
         }
     }
@@ -126,22 +137,51 @@ mod tests {
         }
     }
 
-    const MESSAGE: &str = r#"{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"done"}}"#;
+    const MESSAGE: &str =
+        r#"{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"done"}}"#;
     const RECONNECT: &str = r#"{"type":"error","message":"Reconnecting... 1/1"}"#;
-    const COMPLETED: &str = r#"{"type":"turn.completed","usage":{"input_tokens":9,"output_tokens":1}}"#;
+    const COMPLETED: &str =
+        r#"{"type":"turn.completed","usage":{"input_tokens":9,"output_tokens":1}}"#;
 
     #[test]
     fn a_reconnect_is_no_end_and_words_are_no_success() {
-        let report = read(&exited(0, &["{\"type\":\"turn.started\"}", RECONNECT, MESSAGE, MESSAGE, COMPLETED]));
-        assert_eq!((report.end, report.words.as_str()), (AgentEnd::Well, "done"));
+        let report = read(&exited(
+            0,
+            &[
+                "{\"type\":\"turn.started\"}",
+                RECONNECT,
+                MESSAGE,
+                MESSAGE,
+                COMPLETED,
+            ],
+        ));
+        assert_eq!(
+            (report.end, report.words.as_str()),
+            (AgentEnd::Well, "done")
+        );
         for (code, lines, class) in [
             // An answer, and then nothing: the stream was cut.
             (0, vec![MESSAGE], FailureClass::Unclear),
             (0, vec![RECONNECT], FailureClass::Unclear),
             (1, vec![MESSAGE, COMPLETED], FailureClass::Unclear),
-            (1, vec![r#"{"type":"turn.failed","error":{"message":"stream disconnected"}}"#], FailureClass::Environment),
-            (0, vec![COMPLETED, r#"{"type":"turn.failed","error":{"message":"late"}}"#], FailureClass::Environment),
-            (1, vec![r#"{"type":"turn.failed","error":{"message":"context_length_exceeded"}}"#], FailureClass::Job),
+            (
+                1,
+                vec![r#"{"type":"turn.failed","error":{"message":"stream disconnected"}}"#],
+                FailureClass::Environment,
+            ),
+            (
+                0,
+                vec![
+                    COMPLETED,
+                    r#"{"type":"turn.failed","error":{"message":"late"}}"#,
+                ],
+                FailureClass::Environment,
+            ),
+            (
+                1,
+                vec![r#"{"type":"turn.failed","error":{"message":"context_length_exceeded"}}"#],
+                FailureClass::Job,
+            ),
             (2, vec![], FailureClass::Environment),
             (1, vec![], FailureClass::Unclear),
         ] {

@@ -49,7 +49,9 @@ impl AgentReport {
 }
 
 /// The JSON objects among the lines of an output; other lines are somebody else's.
-pub(super) fn objects(stdout: &[u8]) -> impl Iterator<Item = serde_json::Map<String, serde_json::Value>> + '_ {
+pub(super) fn objects(
+    stdout: &[u8],
+) -> impl Iterator<Item = serde_json::Map<String, serde_json::Value>> + '_ {
     stdout.split(|byte| *byte == b'\n').filter_map(|line| {
         match serde_json::from_slice::<serde_json::Value>(line.trim_ascii()).ok()? {
             serde_json::Value::Object(map) => Some(map),

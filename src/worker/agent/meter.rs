@@ -93,20 +93,39 @@ impl Meter {
             .tokens()
             .saturating_add(self.held_tokens)
             .saturating_add(call.tokens());
-        let spent = self.sum.money.unwrap_or(PicoDollars::ZERO).plus(self.held_money);
+        let spent = self
+            .sum
+            .money
+            .unwrap_or(PicoDollars::ZERO)
+            .plus(self.held_money);
         let crossed = match (self.limits, call.money) {
-            (MeterLimits { calls: Some(most), .. }, _) if self.sum.calls >= most => {
+            (
+                MeterLimits {
+                    calls: Some(most), ..
+                },
+                _,
+            ) if self.sum.calls >= most => {
                 Some(format!("{most} calls were made, the most of one attempt"))
             }
-            (MeterLimits { tokens: Some(most), .. }, _) if tokens > most => Some(format!(
+            (
+                MeterLimits {
+                    tokens: Some(most), ..
+                },
+                _,
+            ) if tokens > most => Some(format!(
                 "the next call could cross {most} tokens, the most of one attempt"
             )),
             (MeterLimits { money: Some(_), .. }, None) => {
                 Some("its model has no price, and the attempt has a limit in money".to_owned())
             }
-            (MeterLimits { money: Some(most), .. }, Some(money)) if spent.plus(money) > most => Some(
-                format!("the next call could cross {most}, the most of one attempt"),
-            ),
+            (
+                MeterLimits {
+                    money: Some(most), ..
+                },
+                Some(money),
+            ) if spent.plus(money) > most => Some(format!(
+                "the next call could cross {most}, the most of one attempt"
+            )),
             _ => None,
         };
         if let Some(why) = crossed {
@@ -115,14 +134,23 @@ impl Meter {
         }
         self.sum.calls += 1;
         self.held_tokens = self.held_tokens.saturating_add(call.tokens());
-        self.held_money = self.held_money.plus(call.money.unwrap_or(PicoDollars::ZERO));
+        self.held_money = self
+            .held_money
+            .plus(call.money.unwrap_or(PicoDollars::ZERO));
         Ok(())
     }
 
     /// Replaces what was set aside by what was counted, or keeps it where nothing was.
-    pub(super) fn settle(&mut self, call: &Reservation, counted: Option<&Usage>, price: Option<&Price>) {
+    pub(super) fn settle(
+        &mut self,
+        call: &Reservation,
+        counted: Option<&Usage>,
+        price: Option<&Price>,
+    ) {
         self.held_tokens = self.held_tokens.saturating_sub(call.tokens());
-        self.held_money = self.held_money.minus(call.money.unwrap_or(PicoDollars::ZERO));
+        self.held_money = self
+            .held_money
+            .minus(call.money.unwrap_or(PicoDollars::ZERO));
         let money = match counted.filter(|usage| usage.source == UsageSource::Reported) {
             Some(usage) => {
                 let read = usage.cache_read.unwrap_or(0);
@@ -144,7 +172,9 @@ impl Meter {
     /// A call that the provider refused and did not charge for.
     pub(super) fn release(&mut self, call: &Reservation) {
         self.held_tokens = self.held_tokens.saturating_sub(call.tokens());
-        self.held_money = self.held_money.minus(call.money.unwrap_or(PicoDollars::ZERO));
+        self.held_money = self
+            .held_money
+            .minus(call.money.unwrap_or(PicoDollars::ZERO));
     }
 
     /// What went through so far; what is still held counts as spent, and unknown.
@@ -218,7 +248,10 @@ mod tests {
             money: None,
             tokens: Some(7),
         });
-        assert_eq!((both.calls, both.tokens, both.money), (Some(1), Some(7), limits.money));
+        assert_eq!(
+            (both.calls, both.tokens, both.money),
+            (Some(1), Some(7), limits.money)
+        );
         let mut small = Meter::new(MeterLimits {
             money: Some(PicoDollars::from_dollars(0.001)),
             ..MeterLimits::default()

@@ -75,14 +75,7 @@ pub fn prepare(strategy: &Strategy, request: &PrepareRequest, place: &AgentPlace
     let result = if tampered.is_empty() {
         result
     } else {
-        Err(failure(
-            FailureClass::Job,
-            format!(
-                "while worker {} ran, {} changed; the attempt is void",
-                strategy.id,
-                tampered.join(", ")
-            ),
-        ))
+        Err(void(strategy, &tampered))
     };
     AgentRun {
         result,
@@ -108,7 +101,12 @@ fn attempt(
         .tempdir_in(place.scratch_dir)
     {
         Ok(folder) => folder,
-        Err(error) => return (environment(format!("no scratch folder: {error}")), proxy.stop()),
+        Err(error) => {
+            return (
+                environment(format!("no scratch folder: {error}")),
+                proxy.stop(),
+            );
+        }
     };
     let spec = task::write(folder.path(), settings, request, place.base_dir)
         .and_then(|prompt| command(strategy, settings, &proxy, place, folder.path(), prompt));
@@ -122,7 +120,10 @@ fn attempt(
         Profile::Claude => claude::read(&outcome),
         Profile::Codex => codex::read(&outcome),
     };
-    (verdict(strategy, &outcome, report, &metered, folder.path()), metered)
+    (
+        verdict(strategy, &outcome, report, &metered, folder.path()),
+        metered,
+    )
 }
 
 /// The process to run: the agent, its environment, and the sandbox around it.
@@ -186,7 +187,10 @@ fn verdict(
                 FailureClass::Job,
                 format!("worker {who} ended well and left no {}", task::CONFIG),
             )),
-            Err(why) => Err(failure(FailureClass::Unclear, format!("worker {who}: {why}"))),
+            Err(why) => Err(failure(
+                FailureClass::Unclear,
+                format!("worker {who}: {why}"),
+            )),
         },
         AgentEnd::Badly { class, why } => {
             let why = match outcome {
@@ -196,6 +200,18 @@ fn verdict(
             Err(failure(class, format!("worker {who}: {why}")))
         }
     }
+}
+
+/// The end of an attempt that changed what it must not.
+pub fn void(strategy: &Strategy, tampered: &[String]) -> PrepareFailure {
+    failure(
+        FailureClass::Job,
+        format!(
+            "while worker {} ran, {} changed; the attempt is void",
+            strategy.id,
+            tampered.join(", ")
+        ),
+    )
 }
 
 fn failure(class: FailureClass, why: String) -> PrepareFailure {

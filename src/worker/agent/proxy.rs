@@ -179,7 +179,12 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
     }
     let Some(call) = read(&stream) else { return };
     if !is_known(&call, shared) {
-        refuse(&mut stream, 401, "authentication_error", "not the token of this attempt");
+        refuse(
+            &mut stream,
+            401,
+            "authentication_error",
+            "not the token of this attempt",
+        );
         return;
     }
     match (call.method.as_str(), call.path.as_str(), shared.profile) {
@@ -203,7 +208,9 @@ fn metered(stream: &mut TcpStream, call: &Call, shared: &Shared) {
     let ceiling = ["max_tokens", "max_output_tokens", "max_completion_tokens"]
         .into_iter()
         .find_map(|key| body.get(key).and_then(Value::as_u64))
-        .map_or(UNNAMED_CEILING, |one| u32::try_from(one).unwrap_or(u32::MAX));
+        .map_or(UNNAMED_CEILING, |one| {
+            u32::try_from(one).unwrap_or(u32::MAX)
+        });
     let price = shared.provider.price(model);
     let hour = call.body.windows(5).any(|five| five == b"\"1h\"}");
     let held: Reservation = reserve(call.body.len(), ceiling, hour, price.as_ref());
@@ -217,13 +224,17 @@ fn metered(stream: &mut TcpStream, call: &Call, shared: &Shared) {
     }
     let mut sniffer = Sniffer::default();
     let passed = pass(stream, call, shared, &mut sniffer);
-    let Ok(mut meter) = shared.meter.lock() else { return };
+    let Ok(mut meter) = shared.meter.lock() else {
+        return;
+    };
     match passed {
         // The provider refused: nothing was generated.
         Passed::Refused => meter.release(&held),
         Passed::Answered | Passed::Cut => {
             let (answered, counted) = sniffer.finish();
-            let price = answered.and_then(|model| shared.provider.price(&model)).or(price);
+            let price = answered
+                .and_then(|model| shared.provider.price(&model))
+                .or(price);
             meter.settle(&held, counted.as_ref(), price.as_ref());
         }
     }
@@ -285,7 +296,10 @@ async fn forward(
         }
     };
     let status = response.status().as_u16();
-    if stream.write_all(head(status, response.headers()).as_bytes()).is_err() {
+    if stream
+        .write_all(head(status, response.headers()).as_bytes())
+        .is_err()
+    {
         return Passed::Cut;
     }
     let kind = header(response.headers(), "content-type");
@@ -314,7 +328,12 @@ async fn forward(
 /// The key is ours, what the agent wants of the protocol is its own.
 fn headers(call: &Call, shared: &Shared) -> Result<HeaderMap, String> {
     let mut headers = shared.provider.headers()?;
-    for name in ["accept", "anthropic-version", "anthropic-beta", "openai-beta"] {
+    for name in [
+        "accept",
+        "anthropic-version",
+        "anthropic-beta",
+        "openai-beta",
+    ] {
         if let Some(value) = call.headers.get(name).and_then(|text| text.parse().ok()) {
             headers.insert(name, value);
         }
@@ -331,8 +350,15 @@ fn header(headers: &HeaderMap, name: &str) -> String {
 }
 
 fn head(status: u16, from: &HeaderMap) -> String {
-    let mut head = format!("HTTP/1.1 {status} Passed\r\nconnection: close\r\ntransfer-encoding: chunked\r\n");
-    for name in ["content-type", "request-id", "x-request-id", "retry-after", "x-should-retry"] {
+    let mut head =
+        format!("HTTP/1.1 {status} Passed\r\nconnection: close\r\ntransfer-encoding: chunked\r\n");
+    for name in [
+        "content-type",
+        "request-id",
+        "x-request-id",
+        "retry-after",
+        "x-should-retry",
+    ] {
         let value = header(from, name);
         if !value.is_empty() {
             head.push_str(&format!("{name}: {value}\r\n"));
@@ -343,7 +369,8 @@ fn head(status: u16, from: &HeaderMap) -> String {
 }
 
 fn refuse(stream: &mut TcpStream, status: u16, kind: &str, why: &str) {
-    let body = json!({ "type": "error", "error": { "type": kind, "message": why, "code": kind } }).to_string();
+    let body = json!({ "type": "error", "error": { "type": kind, "message": why, "code": kind } })
+        .to_string();
     let answer = format!(
         "HTTP/1.1 {status} Refused\r\ncontent-type: application/json\r\nx-should-retry: false\r\n\
          connection: close\r\ncontent-length: {}\r\n\r\n{body}",
@@ -384,10 +411,15 @@ fn read(stream: &TcpStream) -> Option<Call> {
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
-    let body = if headers.get("transfer-encoding").is_some_and(|one| one.contains("chunked")) {
+    let body = if headers
+        .get("transfer-encoding")
+        .is_some_and(|one| one.contains("chunked"))
+    {
         read_chunks(&mut reader)?
     } else {
-        let length: usize = headers.get("content-length").map_or(Some(0), |text| text.parse().ok())?;
+        let length: usize = headers
+            .get("content-length")
+            .map_or(Some(0), |text| text.parse().ok())?;
         if length > MAX_BODY {
             return None;
         }

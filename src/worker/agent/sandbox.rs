@@ -82,14 +82,23 @@ mod tests {
             Path::new("/var/scratch/a"),
         );
         let line = words.join(" ");
-        assert!(line.starts_with("/usr/bin/bwrap --die-with-parent --unshare-all --share-net --ro-bind / / "));
-        assert!(line.ends_with("--bind /var/scratch/a /var/scratch/a --chdir /var/scratch/a -- claude -p"));
+        assert!(line.starts_with(
+            "/usr/bin/bwrap --die-with-parent --unshare-all --share-net --ro-bind / / "
+        ));
+        assert!(
+            line.ends_with(
+                "--bind /var/scratch/a /var/scratch/a --chdir /var/scratch/a -- claude -p"
+            )
+        );
         assert_eq!(words.iter().filter(|word| *word == "--bind").count(), 1);
     }
 
     #[test]
     fn without_a_sandbox_the_command_line_is_as_it_was() {
         let argv = vec!["codex".to_owned()];
-        assert_eq!(Sandbox::None.around(argv.clone(), Path::new("/x")), Ok(argv));
+        assert_eq!(
+            Sandbox::None.around(argv.clone(), Path::new("/x")),
+            Ok(argv)
+        );
     }
 }

@@ -7,6 +7,8 @@ use crate::model::PicoDollars;
 use serde_json::Value;
 
 const DEFAULT_TURNS: u32 = 12;
+/// Tokens of one attempt, when the strategy says nothing.
+const DEFAULT_TOKENS: u64 = 1_000_000;
 const DEFAULT_OUTPUT: u32 = 16_000;
 
 /// Which agent.
@@ -44,7 +46,7 @@ pub struct AgentSettings {
     /// Money of one attempt.
     pub money: Option<PicoDollars>,
     /// Tokens of one attempt.
-    pub tokens: Option<u64>,
+    pub tokens: u64,
     /// A file with more instructions.
     pub prompt: Option<String>,
     /// What stands around it.
@@ -70,7 +72,12 @@ impl AgentSettings {
         let profile = match word("profile") {
             Some("claude") => Profile::Claude,
             Some("codex") => Profile::Codex,
-            _ => return Err(format!("strategy {} has no profile of an agent", strategy.id)),
+            _ => {
+                return Err(format!(
+                    "strategy {} has no profile of an agent",
+                    strategy.id
+                ));
+            }
         };
         let needed = |key: &str| {
             word(key)
@@ -88,7 +95,7 @@ impl AgentSettings {
                 .get("attempt_dollars")
                 .and_then(Value::as_f64)
                 .map(PicoDollars::from_dollars),
-            tokens: number("attempt_tokens"),
+            tokens: number("attempt_tokens").unwrap_or(DEFAULT_TOKENS),
             prompt: word("prompt").map(str::to_owned),
             sandbox: match word("sandbox") {
                 Some("bubblewrap") => Sandbox::Required,
@@ -103,7 +110,7 @@ impl AgentSettings {
         MeterLimits {
             // A turn is a call; some of them are tried again below us.
             calls: Some(self.turns.saturating_mul(2)),
-            tokens: self.tokens,
+            tokens: Some(self.tokens),
             money: self.money,
         }
     }

@@ -102,9 +102,10 @@ pub(super) fn read_answer(folder: &Path) -> Result<Answer, String> {
             Err(_) => Ok(None),
             // A link could show a file of somebody else's.
             Ok(meta) if !meta.is_file() => Err(format!("{name} is no ordinary file")),
-            Ok(meta) if meta.len() > ANSWER_CAP => {
-                Err(format!("{name} has {} bytes; at most {ANSWER_CAP}", meta.len()))
-            }
+            Ok(meta) if meta.len() > ANSWER_CAP => Err(format!(
+                "{name} has {} bytes; at most {ANSWER_CAP}",
+                meta.len()
+            )),
             Ok(_) => read_bounded(&file, ANSWER_CAP)
                 .map(Some)
                 .map_err(|error| format!("{name}: {error}")),
@@ -142,10 +143,17 @@ mod tests {
         fs::write(at(CONFIG), "  \n").unwrap();
         assert!(matches!(read_answer(folder.path()), Ok(Answer::Cannot(_))));
         fs::write(at(CONFIG), "new").unwrap();
-        assert_eq!(read_answer(folder.path()), Ok(Answer::Config("new".to_owned())));
+        assert_eq!(
+            read_answer(folder.path()),
+            Ok(Answer::Config("new".to_owned()))
+        );
         fs::remove_file(at(CONFIG)).unwrap();
         std::os::unix::fs::symlink("/etc/hostname", at(CONFIG)).unwrap();
-        assert!(read_answer(folder.path()).unwrap_err().contains("no ordinary file"));
+        assert!(
+            read_answer(folder.path())
+                .unwrap_err()
+                .contains("no ordinary file")
+        );
         fs::remove_file(at(CONFIG)).unwrap();
         let big = fs::File::create(at(CONFIG)).unwrap();
         big.set_len(ANSWER_CAP + 1).unwrap();

@@ -25,7 +25,9 @@ impl Sniffer {
     /// For an answer with a content type.
     pub(super) fn new(content_type: &str) -> Self {
         Self {
-            stream: content_type.to_ascii_lowercase().starts_with("text/event-stream"),
+            stream: content_type
+                .to_ascii_lowercase()
+                .starts_with("text/event-stream"),
             ..Self::default()
         }
     }
@@ -71,7 +73,9 @@ impl Sniffer {
 
     /// The model that answered, and what it counted; `None` when the answer was cut or said nothing.
     pub(super) fn finish(mut self) -> (Option<String>, Option<Usage>) {
-        if !self.stream && let Ok(Value::Object(map)) = serde_json::from_slice(&self.json) {
+        if !self.stream
+            && let Ok(Value::Object(map)) = serde_json::from_slice(&self.json)
+        {
             self.event(&map);
             self.ended = !self.counts.is_empty();
         }
@@ -87,13 +91,19 @@ fn inside<'m>(map: &'m Map<String, Value>, key: &str) -> Option<&'m Map<String, 
 /// Anthropic's fields are disjoint; the other protocol's input contains what was cached.
 fn usage(counts: &Map<String, Value>) -> Option<Usage> {
     let count = |key: &str| counts.get(key).and_then(Value::as_u64);
-    let detail = |of: &str, key: &str| inside(counts, of).and_then(|one| one.get(key)).and_then(Value::as_u64);
+    let detail = |of: &str, key: &str| {
+        inside(counts, of)
+            .and_then(|one| one.get(key))
+            .and_then(Value::as_u64)
+    };
     let (input, output) = (count("input_tokens")?, count("output_tokens")?);
     if counts.contains_key("input_tokens_details") {
         let read = detail("input_tokens_details", "cached_tokens");
         let write = detail("input_tokens_details", "cache_write_tokens").unwrap_or(0);
         return Some(Usage {
-            uncached: input.saturating_sub(read.unwrap_or(0)).saturating_sub(write),
+            uncached: input
+                .saturating_sub(read.unwrap_or(0))
+                .saturating_sub(write),
             cache_write: write,
             cache_write_1h: 0,
             cache_read: read,
@@ -135,14 +145,20 @@ mod tests {
         let (model, usage) = read(anthropic, "text/event-stream; charset=utf-8");
         let usage = usage.unwrap();
         assert_eq!(model.as_deref(), Some("m"));
-        assert_eq!((usage.uncached, usage.cache_read, usage.output), (7, Some(2_000), 41));
+        assert_eq!(
+            (usage.uncached, usage.cache_read, usage.output),
+            (7, Some(2_000), 41)
+        );
         let cut = anthropic.split("event: message_stop").next().unwrap();
         assert_eq!(read(cut, "text/event-stream").1, None);
         let responses = "data: {\"type\":\"response.completed\",\"response\":{\"model\":\"g\",\"usage\":{\
             \"input_tokens\":100,\"input_tokens_details\":{\"cached_tokens\":60},\"output_tokens\":5,\
             \"output_tokens_details\":{\"reasoning_tokens\":2},\"total_tokens\":105}}}\n\n";
         let usage = read(responses, "text/event-stream").1.unwrap();
-        assert_eq!((usage.uncached, usage.cache_read, usage.reasoning), (40, Some(60), 2));
+        assert_eq!(
+            (usage.uncached, usage.cache_read, usage.reasoning),
+            (40, Some(60), 2)
+        );
         let whole = "{\"model\":\"m\",\"usage\":{\"input_tokens\":3,\"output_tokens\":4}}";
         assert_eq!(read(whole, "application/json").1.unwrap().total(), 7);
         assert_eq!(read("<html>", "text/html").1, None);

@@ -50,7 +50,12 @@ pub struct Watched(Vec<(PathBuf, Option<Digest>)>);
 impl Watched {
     /// As the files are now.
     pub fn take(files: &[PathBuf]) -> Self {
-        Self(files.iter().map(|file| (file.clone(), digest(file))).collect())
+        Self(
+            files
+                .iter()
+                .map(|file| (file.clone(), digest(file)))
+                .collect(),
+        )
     }
 
     /// Those that are different now, by name.
