@@ -145,7 +145,8 @@ pub fn post_json(url: &str, body: &[u8], within_ms: i64) -> Result<u16, String> 
         ))
         .body(body.to_vec());
     runtime()?
-        .block_on(request.send())
+        // Inside: its time-out is the runtime's.
+        .block_on(async { request.send().await })
         .map(|answer| answer.status().as_u16())
         .map_err(|error| causes(&error.without_url()))
 }
