@@ -1,48 +1,41 @@
 //! What the interface costs, measured on a binary in a pseudo-terminal. Prints a table for
-//! docs/performance.md:
+//! docs/performance.md and fails where an aim is missed by far:
 //!
 //! ```text
 //! cargo build --release
 //! DOGWATCH_BIN=target/release/dogwatch cargo test --release --test pty_measure -- --ignored --nocapture
 //! ```
 //!
-//! `DOGWATCH_BIN` is the binary (this build's own without it), `DOGWATCH_MEASURE_JOBS` the sizes
-//! (`120,10000,100000`), `DOGWATCH_MEASURE_IDLE_S` how long it is left alone (30). CPU and memory are read
-//! from /proc and are missing elsewhere.
+//! `DOGWATCH_BIN` is the binary (this build's own without it; a debug build misses the aims),
+//! `DOGWATCH_MEASURE_JOBS` the sizes (`100,120,10000,100000`), `DOGWATCH_MEASURE_IDLE_S` how long it is left
+//! alone (30). CPU and memory are read from /proc and are missing elsewhere.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "pty_measure/aims.rs"]
+mod aims;
+#[path = "pty_measure/ledger.rs"]
+mod ledger;
 mod pty_support;
 
+use aims::{Figure, amount, table, time};
 use dogwatch::ledger::{Actor, Batch, Entry, Event, Ledger};
-use dogwatch::model::{Account, ContractVersion, GoalId, JobId, TimeMs, digest_bytes};
+use dogwatch::model::{GoalId, JobId};
 use pty_support::Term;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-const START: TimeMs = TimeMs(1_711_962_000_000);
 /// Keys pressed for a median.
 const KEYS: usize = 60;
 /// Longer apart than frames are, so that each key has one of its own.
 const BETWEEN: Duration = Duration::from_millis(220);
+/// Runs of which the middle one counts.
+const RUNS: usize = 5;
 
 /// A program's key is shown; what that took.
 struct Key {
     first_ms: f64,
     bytes: usize,
-}
-
-struct Figures {
-    first_byte_ms: f64,
-    first_frame_ms: f64,
-    key_ms: [f64; 2],
-    key_bytes: [usize; 2],
-    page_ms: f64,
-    row_bytes: usize,
-    idle_bytes: usize,
-    idle_cpu_percent: Option<f64>,
-    memory_mb: Option<f64>,
-    hang_up_ms: f64,
 }
 
 #[test]
@@ -52,71 +45,143 @@ fn what_the_interface_costs() {
         || PathBuf::from(env!("CARGO_BIN_EXE_dogwatch")),
         |path| std::path::absolute(PathBuf::from(path)).unwrap(),
     );
-    let sizes = std::env::var("DOGWATCH_MEASURE_JOBS").unwrap_or("120,10000,100000".to_owned());
+    let sizes = std::env::var("DOGWATCH_MEASURE_JOBS").unwrap_or("100,120,10000,100000".to_owned());
     let idle_s = std::env::var("DOGWATCH_MEASURE_IDLE_S")
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(30);
-    let mut table = String::from(
-        "| jobs | first byte | first rows | key, median and 95 % | bytes a key, median and 95 % | \
-         page in a list | bytes for one changed row | idle bytes | idle CPU | memory | gone after a hang-up |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|\n",
-    );
+    let mut measured = Vec::new();
     for size in sizes.split(',') {
         let jobs: u64 = size.trim().parse().unwrap();
-        let figures = measure(&binary, jobs, Duration::from_secs(idle_s));
-        table.push_str(&row(jobs, idle_s, &figures));
+        measured.push((jobs, measure(&binary, jobs, Duration::from_secs(idle_s))));
     }
-    println!("{table}");
-}
-
-fn row(jobs: u64, idle_s: u64, f: &Figures) -> String {
-    let or = |value: Option<f64>, unit: &str| {
-        value.map_or("not measured".to_owned(), |value| {
-            format!("{value:.2} {unit}")
-        })
-    };
-    format!(
-        "| {jobs} | {:.0} ms | {:.0} ms | {:.1}, {:.1} ms | {}, {} | {:.1} ms | {} | {} in {idle_s} s | {} | {} | {:.0} ms |\n",
-        f.first_byte_ms,
-        f.first_frame_ms,
-        f.key_ms[0],
-        f.key_ms[1],
-        f.key_bytes[0],
-        f.key_bytes[1],
-        f.page_ms,
-        f.row_bytes,
-        f.idle_bytes,
-        or(f.idle_cpu_percent, "%"),
-        or(f.memory_mb, "MB"),
-        f.hang_up_ms
-    )
-}
-
-fn measure(binary: &Path, jobs: u64, idle: Duration) -> Figures {
-    let dir = tempfile::tempdir().unwrap();
-    let ledger = dir.path().join("ledger.db");
-    let mut engine = build(&ledger, jobs);
-    let begun = Instant::now();
-    let mut term = Term::start(binary, ["attach", "--ledger", ledger.to_str().unwrap()]);
-    while term.bytes() == 0 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let first_byte_ms = ms(begun.elapsed());
-    term.sees("job_000001");
-    let first_frame_ms = ms(begun.elapsed());
-    std::thread::sleep(Duration::from_millis(1_500));
-
-    let mut keys: Vec<Key> = (0..KEYS).map(|_| press(&mut term, "j")).collect();
-    let mut pages: Vec<Key> = (0..10)
-        .map(|at| press(&mut term, if at % 2 == 0 { "\x1b[6~" } else { "\x1b[5~" }))
+    println!("{}", table(&measured));
+    let failed: Vec<String> = measured
+        .iter()
+        .flat_map(|(jobs, figures)| figures.iter().map(move |figure| (jobs, figure)))
+        .filter(|(_, figure)| figure.failed())
+        .map(|(jobs, figure)| format!("{} at {jobs} jobs", figure.what))
         .collect();
-    press(&mut term, "g");
-    std::thread::sleep(Duration::from_secs(1));
+    assert!(failed.is_empty(), "far from their aims: {failed:?}");
+}
 
+fn measure(binary: &Path, jobs: u64, idle: Duration) -> Vec<Figure> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ledger.db");
+    let mut engine = ledger::build(&path, jobs);
+    let words = ["attach", "--ledger", path.to_str().unwrap()];
+    let mut figures = starts(binary, &words);
+    let mut term = Term::start(binary, words);
+    term.sees("job_000001");
+    std::thread::sleep(Duration::from_millis(1_500));
+    figures.extend(keys(&mut term));
+    figures.push(one_row(&mut term, &mut engine));
+    figures.extend(left_alone(&term, jobs, idle));
+    let begun = Instant::now();
+    term.hang_up();
+    term.exits(Duration::from_secs(8));
+    figures.push(Figure::new(
+        "gone after a hang-up",
+        "ms",
+        ms(begun.elapsed()),
+        time(250.0),
+    ));
+    let mut term = Term::nested(binary, words);
+    term.sees("job_000001");
+    let begun = Instant::now();
+    term.hang_up();
+    term.exits(Duration::from_secs(8));
+    figures.push(Figure::new(
+        "… without SIGHUP",
+        "ms",
+        ms(begun.elapsed()),
+        time(250.0),
+    ));
+    figures
+}
+
+/// From the start of the process to a first byte, a first frame and the first rows; the ledger is in the
+/// system's cache.
+fn starts(binary: &Path, words: &[&str]) -> Vec<Figure> {
+    let mut found: [Vec<f64>; 3] = Default::default();
+    for _ in 0..=RUNS {
+        let begun = Instant::now();
+        let mut term = Term::start(binary, words);
+        let times = [
+            |term: &Term| term.bytes() > 0,
+            |term: &Term| term.text().contains("8 Log"),
+            |term: &Term| term.text().contains("job_000001"),
+        ]
+        .map(|is_so| {
+            while !is_so(&term) {
+                std::thread::sleep(Duration::from_micros(300));
+                assert!(begun.elapsed() < Duration::from_secs(30), "{}", term.text());
+            }
+            ms(begun.elapsed())
+        });
+        for (all, one) in found.iter_mut().zip(times) {
+            all.push(one);
+        }
+        term.keys("q");
+        term.exits(Duration::from_secs(8));
+    }
+    let [byte, frame, rows] = found.map(|mut all| {
+        // The first run fills the cache.
+        all.remove(0);
+        middle(&mut all)
+    });
+    vec![
+        Figure::new("first byte", "ms", byte, None),
+        Figure::new("first frame", "ms", frame, time(50.0)),
+        Figure::new("first rows", "ms", rows, time(50.0)),
+    ]
+}
+
+fn middle(all: &mut [f64]) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn keys(term: &mut Term) -> Vec<Figure> {
+    let mut keys: Vec<Key> = (0..KEYS).map(|_| press(term, "j")).collect();
+    let mut pages: Vec<f64> = (0..10)
+        .map(|at| press(term, if at % 2 == 0 { "\x1b[6~" } else { "\x1b[5~" }).first_ms)
+        .collect();
+    let mut ends: Vec<f64> = (0..4)
+        .map(|at| press(term, if at % 2 == 0 { "G" } else { "g" }).first_ms)
+        .collect();
+    let mut filters: Vec<f64> = Vec::new();
+    for text in ["/", "7", "7", "7", "\x1b"] {
+        filters.push(press(term, text).first_ms);
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    keys.sort_by(|a, b| a.first_ms.total_cmp(&b.first_ms));
+    let key_ms = [keys[KEYS / 2].first_ms, keys[KEYS * 95 / 100].first_ms];
+    keys.sort_by_key(|key| key.bytes);
+    let key_bytes = [keys[KEYS / 2].bytes, keys[KEYS * 95 / 100].bytes];
+    vec![
+        Figure::new("key to frame", "ms", key_ms[0], time(10.0)),
+        Figure::new("… 95 %", "ms", key_ms[1], None),
+        Figure::new("page to frame", "ms", middle(&mut pages), None),
+        Figure::new("end of the list to frame", "ms", middle(&mut ends), None),
+        Figure::new(
+            "letter of a filter to frame",
+            "ms",
+            middle(&mut filters),
+            None,
+        ),
+        Figure::new("a key", "bytes", key_bytes[0] as f64, amount(600.0)),
+        Figure::new("… 95 %", "bytes", key_bytes[1] as f64, None),
+    ]
+}
+
+/// One job changes, and its row with what the header counts.
+fn one_row(term: &mut Term, engine: &mut Ledger) -> Figure {
+    press(term, "g");
+    std::thread::sleep(Duration::from_secs(1));
     let before = term.bytes();
     let change = Entry {
-        at: START.plus_ms(60_000),
+        at: ledger::START.plus_ms(60_000),
         goal: GoalId::from("etl"),
         job: Some(JobId::from("job_000001")),
         attempt: None,
@@ -129,39 +194,42 @@ fn measure(binary: &Path, jobs: u64, idle: Duration) -> Figures {
             blobs: vec![],
         })
         .unwrap();
-    term.sees("paused");
+    term.sees("an operator paused it");
     std::thread::sleep(Duration::from_secs(2));
-    let row_bytes = term.bytes() - before;
+    let bytes = (term.bytes() - before) as f64;
+    Figure::new("one changed row", "bytes", bytes, amount(2_000.0))
+}
 
+fn left_alone(term: &Term, jobs: u64, idle: Duration) -> Vec<Figure> {
     // Quiet for long enough that the ledger is looked at less often.
     std::thread::sleep(Duration::from_secs(12));
     let pid = term.child.process_id().unwrap();
     let (bytes, cpu) = (term.bytes(), cpu_ms(pid));
     std::thread::sleep(idle);
-    let idle_bytes = term.bytes() - bytes;
-    let idle_cpu_percent = cpu
+    let sent = (term.bytes() - bytes) as f64;
+    let percent = cpu
         .zip(cpu_ms(pid))
         .map(|(before, after)| (after - before) / ms(idle) * 100.0);
-    let memory_mb = memory_mb(pid);
-    let gone = Instant::now();
-    term.hang_up();
-    term.exits(Duration::from_secs(8));
-    keys.sort_by(|a, b| a.first_ms.total_cmp(&b.first_ms));
-    let key_ms = [keys[KEYS / 2].first_ms, keys[KEYS * 95 / 100].first_ms];
-    keys.sort_by_key(|key| key.bytes);
-    pages.sort_by(|a, b| a.first_ms.total_cmp(&b.first_ms));
-    Figures {
-        first_byte_ms,
-        first_frame_ms,
-        key_ms,
-        key_bytes: [keys[KEYS / 2].bytes, keys[KEYS * 95 / 100].bytes],
-        page_ms: pages[pages.len() / 2].first_ms,
-        row_bytes,
-        idle_bytes,
-        idle_cpu_percent,
-        memory_mb,
-        hang_up_ms: ms(gone.elapsed()),
-    }
+    let most_mb = match jobs {
+        ..=120 => amount(25.0),
+        100_000.. => amount(60.0),
+        _ => None,
+    };
+    vec![
+        Figure::new("idle", "bytes", sent, amount(0.0)),
+        Figure {
+            what: "idle processor",
+            unit: "%",
+            value: percent,
+            aim: time(0.5),
+        },
+        Figure {
+            what: "memory",
+            unit: "MB",
+            value: memory_mb(pid),
+            aim: most_mb,
+        },
+    ]
 }
 
 fn press(term: &mut Term, key: &str) -> Key {
@@ -198,58 +266,4 @@ fn memory_mb(pid: u32) -> Option<f64> {
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
     let kb: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kb / 1_024.0)
-}
-
-/// A ledger of many jobs, none begun.
-fn build(path: &Path, jobs: u64) -> Ledger {
-    let mut ledger = Ledger::open_for_engine(path).unwrap();
-    let mut batch = Batch::default();
-    batch.blob(b"old");
-    let text = batch.blob(b"text");
-    let entry = |job: Option<String>, event: Event| Entry {
-        at: START,
-        goal: GoalId::from("etl"),
-        job: job.map(JobId),
-        attempt: None,
-        actor: Actor::Engine,
-        event,
-    };
-    batch.entries.push(entry(
-        None,
-        Event::GoalAdopted {
-            version: ContractVersion(1),
-            contract_digest: digest_bytes(b"contract"),
-            text,
-            base_dir: "/".into(),
-            overrides: vec![],
-            me: Account("owner".into()),
-            objective: "Move everything.".into(),
-            owner: Account("owner".into()),
-            deadline: None,
-            answers: vec![],
-        },
-    ));
-    for position in 0..jobs {
-        let event = Event::JobAdded {
-            position,
-            title: format!("Job number {position}"),
-            tags: vec![],
-            depends_on: vec![],
-            origin: "sales.crontab:1".into(),
-            definition: digest_bytes(b"old"),
-            output: None,
-            hold: None,
-            high_risk: false,
-            clauses: vec!["rows".into()],
-        };
-        batch
-            .entries
-            .push(entry(Some(format!("job_{position:06}")), event));
-        if batch.entries.len() >= 5_000 {
-            ledger.append(&std::mem::take(&mut batch)).unwrap();
-        }
-    }
-    batch.entries.push(entry(None, Event::GoalListed { jobs }));
-    ledger.append(&batch).unwrap();
-    ledger
 }

@@ -4,7 +4,7 @@
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +46,15 @@ impl Term {
     /// Starts a program in a terminal of 80×24 that is the controlling one of its session.
     pub fn start<S: AsRef<OsStr>>(program: &Path, words: impl IntoIterator<Item = S>) -> Self {
         Self::sized(program, words, (80, 24))
+    }
+
+    /// Starts a program as the child of a session leader that ignores hang-ups: when the terminal goes away
+    /// no signal reaches the program, as under `ssh -t host sh -c …` and some multiplexers.
+    pub fn nested<S: AsRef<OsStr>>(program: &Path, words: impl IntoIterator<Item = S>) -> Self {
+        let script = r#"trap '' HUP; (trap - HUP; exec "$0" "$@"); exit $?"#;
+        let mut all: Vec<OsString> = vec!["-c".into(), script.into(), program.into()];
+        all.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
+        Self::start(Path::new("/bin/sh"), all)
     }
 
     /// The same in another size.

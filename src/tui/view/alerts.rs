@@ -10,41 +10,11 @@ use crate::tui::widget::table::{Column, cell, draw as draw_table};
 use ratatui::layout::Rect;
 
 const COLUMNS: &[Column] = &[
-    Column {
-        title: "rule",
-        min: 10,
-        max: 16,
-        priority: 0,
-        right: false,
-    },
-    Column {
-        title: "is",
-        min: 6,
-        max: 6,
-        priority: 1,
-        right: false,
-    },
-    Column {
-        title: "job",
-        min: 12,
-        max: 24,
-        priority: 4,
-        right: false,
-    },
-    Column {
-        title: "since",
-        min: 5,
-        max: 5,
-        priority: 3,
-        right: true,
-    },
-    Column {
-        title: "what was seen",
-        min: 16,
-        max: 200,
-        priority: 2,
-        right: false,
-    },
+    Column::text("rule", 10, 16, 0),
+    Column::text("is", 6, 6, 1),
+    Column::text("job", 12, 24, 4),
+    Column::number("since", 5, 5, 3),
+    Column::text("what was seen", 16, 200, 2),
 ];
 
 /// Draws the table.

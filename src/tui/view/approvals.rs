@@ -9,24 +9,14 @@ use crate::tui::widget::Painter;
 use crate::tui::widget::table::{Column, cell, draw as draw_table};
 use ratatui::layout::Rect;
 
-const fn column(title: &'static str, min: u16, max: u16, priority: u8, right: bool) -> Column {
-    Column {
-        title,
-        min,
-        max,
-        priority,
-        right,
-    }
-}
-
 const COLUMNS: &[Column] = &[
-    column("job", 20, 30, 0, false),
-    column("request", 13, 13, 1, false),
-    column("age", 4, 4, 2, true),
+    Column::text("job", 20, 30, 0),
+    Column::text("request", 13, 13, 1),
+    Column::number("age", 4, 4, 2),
     // Jobs that depend on it.
-    column("holds", 5, 5, 4, true),
-    column("digest", 12, 12, 7, false),
-    column("risk, effects, or what came of it", 32, 200, 3, false),
+    Column::number("holds", 5, 5, 4),
+    Column::text("digest", 12, 12, 7),
+    Column::text("risk, effects, or what came of it", 32, 200, 3),
 ];
 
 /// Draws the table.

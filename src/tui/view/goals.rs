@@ -10,48 +10,12 @@ use crate::tui::widget::table::{Column, cell, draw as draw_table};
 use ratatui::layout::Rect;
 
 const COLUMNS: &[Column] = &[
-    Column {
-        title: "goal",
-        min: 16,
-        max: 28,
-        priority: 0,
-        right: false,
-    },
-    Column {
-        title: "v",
-        min: 2,
-        max: 3,
-        priority: 4,
-        right: true,
-    },
-    Column {
-        title: "jobs",
-        min: 6,
-        max: 7,
-        priority: 2,
-        right: true,
-    },
-    Column {
-        title: "owner",
-        min: 8,
-        max: 14,
-        priority: 5,
-        right: false,
-    },
-    Column {
-        title: "deadline",
-        min: 11,
-        max: 11,
-        priority: 3,
-        right: false,
-    },
-    Column {
-        title: "how it stands",
-        min: 16,
-        max: 200,
-        priority: 1,
-        right: false,
-    },
+    Column::text("goal", 16, 28, 0),
+    Column::number("v", 2, 3, 4),
+    Column::number("jobs", 6, 7, 2),
+    Column::text("owner", 8, 14, 5),
+    Column::text("deadline", 11, 11, 3),
+    Column::text("how it stands", 16, 200, 1),
 ];
 
 /// Draws the table.

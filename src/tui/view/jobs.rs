@@ -14,25 +14,15 @@ use crate::tui::widget::Painter;
 use crate::tui::widget::table::{Column, TableRow, cell, draw as draw_table};
 use ratatui::layout::Rect;
 
-const fn column(title: &'static str, min: u16, max: u16, priority: u8, right: bool) -> Column {
-    Column {
-        title,
-        min,
-        max,
-        priority,
-        right,
-    }
-}
-
 const COLUMNS: &[Column] = &[
-    column("job", 20, 26, 0, false),
-    column("state", 14, 14, 1, false),
-    column("ok", 5, 5, 3, true),
-    column("tries", 5, 5, 4, true),
-    column("strategy", 9, 14, 6, false),
-    column("last", 4, 4, 5, true),
-    column("queries", 7, 7, 7, true),
-    column("why, and when it wakes", 30, 200, 2, false),
+    Column::text("job", 20, 26, 0),
+    Column::text("state", 14, 14, 1),
+    Column::number("ok", 5, 5, 3),
+    Column::number("tries", 5, 5, 4),
+    Column::text("strategy", 9, 14, 6),
+    Column::number("last", 4, 4, 5),
+    Column::number("queries", 7, 7, 7),
+    Column::text("why, and when it wakes", 30, 200, 2),
 ];
 
 /// Draws the table.

@@ -10,34 +10,10 @@ use crate::tui::widget::table::{Column, cell, draw as draw_table};
 use ratatui::layout::Rect;
 
 const COLUMNS: &[Column] = &[
-    Column {
-        title: "when",
-        min: 11,
-        max: 11,
-        priority: 1,
-        right: false,
-    },
-    Column {
-        title: "job",
-        min: 16,
-        max: 24,
-        priority: 3,
-        right: false,
-    },
-    Column {
-        title: "by",
-        min: 8,
-        max: 16,
-        priority: 5,
-        right: false,
-    },
-    Column {
-        title: "what happened",
-        min: 40,
-        max: 400,
-        priority: 0,
-        right: false,
-    },
+    Column::text("when", 11, 11, 1),
+    Column::text("job", 16, 24, 3),
+    Column::text("by", 8, 16, 5),
+    Column::text("what happened", 40, 400, 0),
 ];
 
 /// Draws the entries.

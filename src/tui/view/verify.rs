@@ -9,48 +9,12 @@ use crate::tui::widget::table::{Column, cell, draw as draw_table};
 use ratatui::layout::Rect;
 
 const COLUMNS: &[Column] = &[
-    Column {
-        title: "job",
-        min: 18,
-        max: 28,
-        priority: 0,
-        right: false,
-    },
-    Column {
-        title: "outcome",
-        min: 12,
-        max: 12,
-        priority: 1,
-        right: false,
-    },
-    Column {
-        title: "what was asked",
-        min: 14,
-        max: 24,
-        priority: 3,
-        right: false,
-    },
-    Column {
-        title: "age",
-        min: 4,
-        max: 4,
-        priority: 2,
-        right: true,
-    },
-    Column {
-        title: "looks at",
-        min: 11,
-        max: 11,
-        priority: 5,
-        right: false,
-    },
-    Column {
-        title: "what was seen",
-        min: 24,
-        max: 200,
-        priority: 4,
-        right: false,
-    },
+    Column::text("job", 18, 28, 0),
+    Column::text("outcome", 12, 12, 1),
+    Column::text("what was asked", 14, 24, 3),
+    Column::number("age", 4, 4, 2),
+    Column::text("looks at", 11, 11, 5),
+    Column::text("what was seen", 24, 200, 4),
 ];
 
 /// Draws the table.

@@ -11,48 +11,12 @@ use crate::tui::widget::table::{Column, TableRow, cell, draw as draw_table};
 use ratatui::layout::Rect;
 
 const COLUMNS: &[Column] = &[
-    Column {
-        title: "job",
-        min: 18,
-        max: 28,
-        priority: 0,
-        right: false,
-    },
-    Column {
-        title: "waits for",
-        min: 14,
-        max: 14,
-        priority: 1,
-        right: false,
-    },
-    Column {
-        title: "since",
-        min: 5,
-        max: 5,
-        priority: 5,
-        right: true,
-    },
-    Column {
-        title: "looks at",
-        min: 11,
-        max: 11,
-        priority: 3,
-        right: false,
-    },
-    Column {
-        title: "overdue at",
-        min: 11,
-        max: 11,
-        priority: 4,
-        right: false,
-    },
-    Column {
-        title: "why",
-        min: 20,
-        max: 200,
-        priority: 2,
-        right: false,
-    },
+    Column::text("job", 18, 28, 0),
+    Column::text("waits for", 14, 14, 1),
+    Column::number("since", 5, 5, 5),
+    Column::text("looks at", 11, 11, 3),
+    Column::text("overdue at", 11, 11, 4),
+    Column::text("why", 20, 200, 2),
 ];
 
 /// Draws the table.

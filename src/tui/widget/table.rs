@@ -19,6 +19,27 @@ pub struct Column {
     pub right: bool,
 }
 
+impl Column {
+    /// A column of words: `min` to `max` columns wide.
+    pub const fn text(title: &'static str, min: u16, max: u16, priority: u8) -> Self {
+        Self {
+            title,
+            min,
+            max,
+            priority,
+            right: false,
+        }
+    }
+
+    /// A column of numbers.
+    pub const fn number(title: &'static str, min: u16, max: u16, priority: u8) -> Self {
+        Self {
+            right: true,
+            ..Self::text(title, min, max, priority)
+        }
+    }
+}
+
 /// Which columns are shown at which widths: `(index, width)`, left to right. One blank between.
 pub fn fit(columns: &[Column], width: u16) -> Vec<(usize, u16)> {
     let mut shown: Vec<usize> = (0..columns.len()).collect();
@@ -146,27 +167,9 @@ mod tests {
     use super::*;
 
     const COLUMNS: &[Column] = &[
-        Column {
-            title: "a",
-            min: 10,
-            max: 20,
-            priority: 0,
-            right: false,
-        },
-        Column {
-            title: "b",
-            min: 5,
-            max: 5,
-            priority: 2,
-            right: true,
-        },
-        Column {
-            title: "c",
-            min: 10,
-            max: 99,
-            priority: 1,
-            right: false,
-        },
+        Column::text("a", 10, 20, 0),
+        Column::number("b", 5, 5, 2),
+        Column::text("c", 10, 99, 1),
     ];
 
     #[test]

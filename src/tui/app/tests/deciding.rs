@@ -1,0 +1,248 @@
+//! What is asked of the engine: requests, dialogs, rulings, and their answers.
+
+use super::*;
+
+/// Requirement 4.
+#[test]
+fn decision_keys_are_dead_until_the_request_was_drawn_for_long_enough() {
+    let mut world = World::filled();
+    world.keys("2\n");
+    world.wait(10_000);
+    world.keys("A");
+    assert!(world.model.overlays.is_empty(), "it was never drawn");
+    world.drawn_and(ARMING_MS - 1);
+    world.keys("A");
+    assert!(world.model.overlays.is_empty());
+    world.wait(1);
+    world.keys("A");
+    assert!(matches!(
+        world.model.overlays.last(),
+        Some(Overlay::Confirm { .. })
+    ));
+}
+
+#[test]
+fn a_request_that_changes_arms_again_and_an_open_dialog_for_the_old_one_sends_nothing() {
+    let mut world = at_card();
+    world.keys("A");
+    world.event(
+        "fct_orders_daily",
+        1,
+        Event::ApprovalVoided {
+            approval: FCT.into(),
+            why: "the config changed".into(),
+        },
+    );
+    world.load();
+    let effects = world.keys("y");
+    assert!(sent(&effects).is_empty());
+    assert!(
+        world.screen().contains("the request changed meanwhile"),
+        "{}",
+        world.screen()
+    );
+}
+
+#[test]
+fn an_approval_carries_the_id_and_digest_that_were_seen() {
+    let mut world = at_card();
+    let digest = world.model.request().unwrap().digest.clone();
+    world.keys("A");
+    let effects = world.keys("y");
+    assert_eq!(
+        sent(&effects),
+        [&Act::Approve {
+            approval: FCT.into(),
+            digest
+        }]
+    );
+}
+
+#[test]
+fn approving_takes_two_keys_and_the_next_request_one() {
+    let mut world = at_card();
+    world.keys("Ay");
+    world.keys("]");
+    let job = world.model.request().map(|request| request.job.clone());
+    assert_eq!(job, Some(JobId::from("finance_month_close")));
+}
+
+#[test]
+fn approval_keys_do_nothing_in_the_list() {
+    let mut world = World::filled();
+    world.keys("2");
+    world.drawn_and(5_000);
+    for key in ["A", "X"] {
+        let effects = world.keys(key);
+        assert!(effects.is_empty() && world.model.overlays.is_empty());
+    }
+}
+
+/// Requirement 6.
+#[test]
+fn a_high_risk_cutover_wants_the_name_typed_not_pasted() {
+    let mut world = at_card();
+    world.keys("]");
+    world.drawn_and(ARMING_MS);
+    world.keys("A");
+    world.send(Msg::Paste("finance_month_close".into()));
+    assert!(sent(&world.keys("\n")).is_empty());
+    assert!(sent(&world.keys("y\n")).is_empty());
+    world.send(Msg::Key(Key::plain(KeyCode::Backspace)));
+    let effects = world.keys("finance_month_close\n");
+    assert_eq!(sent(&effects).len(), 1);
+}
+
+#[test]
+fn a_rejection_needs_a_reason() {
+    let mut world = at_card();
+    world.keys("X\t\n");
+    assert!(matches!(
+        world.model.overlays.last(),
+        Some(Overlay::Text { .. })
+    ));
+    let effects = world.keys("wrong zone\t\n");
+    let acts = sent(&effects);
+    assert!(matches!(acts.as_slice(), [Act::Reject { reason, .. }] if reason == "wrong zone"));
+}
+
+/// Requirement 18.
+#[test]
+fn what_was_asked_is_pending_then_done_or_refused() {
+    let mut world = at_card();
+    world.keys("A");
+    let effects = world.keys("y");
+    world.submit(&effects, "d1");
+    world.load();
+    assert!(world.screen().contains("pending"), "{}", world.screen());
+    assert!(world.screen().contains("deciding"));
+    world.answer("d1", false, "bob may not decide this");
+    world.load();
+    assert!(
+        world.screen().contains("REFUSED, bob may not decide this"),
+        "{}",
+        world.screen()
+    );
+    // Refused: the request is open again, and can be decided.
+    world.keys("A");
+    assert_eq!(world.model.overlays.len(), 1);
+}
+
+#[test]
+fn the_card_follows_its_decision_to_the_end() {
+    let mut world = at_card();
+    world.decided(FCT, "fct_orders_daily", true);
+    world.load();
+    assert!(
+        world.screen().contains("requested → approved → not begun"),
+        "{}",
+        world.screen()
+    );
+    assert_eq!(world.model.place(), Place::Card(ApprovalId::from(FCT)));
+}
+
+/// Requirement 5: a dialog holds its target though the list below it changes.
+#[test]
+fn a_dialog_keeps_its_target_when_the_list_moves() {
+    let mut world = World::filled();
+    world.keys("jjjjjj");
+    assert_eq!(world.model.job_here(), Some(JobId::from("ops_agent_probe")));
+    world.keys("r");
+    world.keys("s"); // Not a key of the dialog: nothing happens.
+    world.model.reverse = true;
+    world.load();
+    let effects = world.keys("y");
+    assert!(matches!(
+        effects.as_slice(),
+        [Effect::Submit { job, act: Act::Retry, .. }] if job.as_str() == "ops_agent_probe"
+    ));
+}
+
+#[test]
+fn many_jobs_are_paused_only_after_their_names_were_shown() {
+    let mut world = World::filled();
+    world.keys("g  p");
+    assert!(world.screen().contains("[ Cancel ]"), "{}", world.screen());
+    assert!(sent(&world.keys("\n")).is_empty(), "Cancel has the focus");
+    world.keys("p\t");
+    let effects = world.keys("\n");
+    assert_eq!(sent(&effects).len(), 2);
+}
+
+#[test]
+fn a_ruling_needs_the_reference_and_the_reason() {
+    let mut world = World::filled();
+    world.keys("3\nVh\n");
+    assert!(matches!(
+        world.model.overlays.last(),
+        Some(Overlay::Rule { .. })
+    ));
+    let effects = world.keys("run-99\nseen in the target's list\t\n");
+    let acts = sent(&effects);
+    assert!(matches!(
+        acts.as_slice(),
+        [Act::Rule { happened: true, reference, reason, .. }]
+            if reference == "run-99" && reason == "seen in the target's list"
+    ));
+}
+
+#[test]
+fn pasted_text_is_text_and_its_controls_are_marks() {
+    let mut world = at_card();
+    world.keys("X");
+    let effects = world.send(Msg::Paste("no\x1b[2Jq\ny\u{202e}".into()));
+    assert!(effects.is_empty());
+    let effects = world.keys("\t\n");
+    let acts = sent(&effects);
+    assert!(
+        matches!(acts.as_slice(), [Act::Reject { reason, .. }] if reason == "no␛[2Jq\ny‹202E›"),
+        "{acts:?}"
+    );
+}
+
+#[test]
+fn a_decision_that_nobody_will_answer_says_so() {
+    let mut world = at_card();
+    world.keys("A");
+    let effects = world.keys("y");
+    world.submit(&effects, "d1");
+    world.load();
+    world.wait(60_000);
+    assert!(
+        world.screen().contains("no engine is running"),
+        "{}",
+        world.screen()
+    );
+}
+
+#[test]
+fn an_error_of_the_writer_is_a_refusal() {
+    let mut world = at_card();
+    world.keys("A");
+    let effects = world.keys("y");
+    let Some(Effect::Submit { local, .. }) = effects.first() else {
+        panic!("nothing was sent");
+    };
+    world.send(Msg::Submitted {
+        local: *local,
+        result: Err("no space left".into()),
+    });
+    assert!(matches!(world.model.asked[0].answer, Answer::Refused(_)));
+    world.wait(7_000);
+    assert!(
+        world.screen().contains("REFUSED, no space left"),
+        "{}",
+        world.screen()
+    );
+}
+
+#[test]
+fn a_text_for_many_jobs_names_them() {
+    let mut world = World::filled();
+    world.keys("  D");
+    let text = world.screen();
+    assert!(
+        text.contains("fct_orders_daily, stg_orders: Why must a person"),
+        "{text}"
+    );
+}
