@@ -20,6 +20,8 @@ pub(super) struct Applier<'a> {
     conn: &'a Connection,
     facts: &'a mut FactsCache,
     dirty: BTreeSet<(GoalId, JobId)>,
+    /// Jobs of which it changed what they depend on.
+    rewired: BTreeSet<(GoalId, JobId)>,
 }
 
 impl<'a> Applier<'a> {
@@ -28,6 +30,7 @@ impl<'a> Applier<'a> {
             conn,
             facts,
             dirty: BTreeSet::new(),
+            rewired: BTreeSet::new(),
         }
     }
 
@@ -57,6 +60,11 @@ impl<'a> Applier<'a> {
                 write_job(self.conn, facts)?;
             }
         }
+        for key in &self.rewired {
+            if let Some(facts) = self.facts.get(key) {
+                write_lineage(self.conn, facts)?;
+            }
+        }
         Ok(())
     }
 
@@ -68,6 +76,7 @@ impl<'a> Applier<'a> {
         let key = (entry.goal.clone(), job.clone());
         if let Some(added) = JobFacts::added(entry) {
             self.facts.insert(key.clone(), added);
+            self.rewired.insert(key.clone());
         } else {
             if !self.facts.contains_key(&key)
                 && let Some(loaded) = load_facts(self.conn, &entry.goal, job)?
@@ -75,7 +84,11 @@ impl<'a> Applier<'a> {
                 self.facts.insert(key.clone(), loaded);
             }
             if let Some(facts) = self.facts.get_mut(&key) {
+                let before = facts.depends_on.clone();
                 facts.apply(entry);
+                if facts.depends_on != before {
+                    self.rewired.insert(key.clone());
+                }
             }
         }
         self.dirty.insert(key);
@@ -89,7 +102,7 @@ pub(super) fn load_facts(
     goal: &GoalId,
     job: &JobId,
 ) -> rusqlite::Result<Option<JobFacts>> {
-    conn.prepare_cached("SELECT facts, facts_digest FROM jobs WHERE goal = ?1 AND job = ?2")?
+    conn.prepare_cached("SELECT facts, digest FROM facts WHERE goal = ?1 AND job = ?2")?
         .query_row(params![goal.as_str(), job.as_str()], facts_of_row)
         .optional()
 }
@@ -119,8 +132,8 @@ fn write_job(conn: &Connection, facts: &JobFacts) -> rusqlite::Result<()> {
     conn.prepare_cached(
         "INSERT OR REPLACE INTO jobs(goal, job, position, title, state, reason, strategy, attempt, tries,
            clauses_passed, clauses_total, paused, to_verify, high_risk, wait_kind, wait_reason, wait_since_ms,
-           next_check_ms, overdue_ms, queries, last_progress_ms, facts, facts_digest)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
+           next_check_ms, overdue_ms, queries, last_progress_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
     )?
     .execute(params![
         facts.goal.as_str(),
@@ -144,8 +157,32 @@ fn write_job(conn: &Connection, facts: &JobFacts) -> rusqlite::Result<()> {
         wait.map(|wait| wait.overdue.0),
         facts.queries as i64,
         facts.last_progress.0,
+    ])?;
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO facts(goal, job, facts, digest) VALUES (?1, ?2, ?3, ?4)",
+    )?
+    .execute(params![
+        facts.goal.as_str(),
+        facts.id.as_str(),
         text,
         digest_bytes(text.as_bytes()).as_str(),
     ])?;
+    Ok(())
+}
+
+/// Writes which jobs a job depends on, in the place of what was written before.
+fn write_lineage(conn: &Connection, facts: &JobFacts) -> rusqlite::Result<()> {
+    conn.prepare_cached("DELETE FROM lineage WHERE goal = ?1 AND job = ?2")?
+        .execute(params![facts.goal.as_str(), facts.id.as_str()])?;
+    for upstream in &facts.depends_on {
+        conn.prepare_cached(
+            "INSERT OR REPLACE INTO lineage(goal, upstream, job) VALUES (?1, ?2, ?3)",
+        )?
+        .execute(params![
+            facts.goal.as_str(),
+            upstream.as_str(),
+            facts.id.as_str()
+        ])?;
+    }
     Ok(())
 }

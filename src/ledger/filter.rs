@@ -20,6 +20,8 @@ enum Test {
         relation: &'static str,
         value: i64,
     },
+    /// It waits for something.
+    Waits,
     /// A clause's last verdict for the current config.
     Clause {
         clause: String,
@@ -112,9 +114,11 @@ impl Filter {
                         bind(value.to_string())
                     )
                 }
+                Test::Waits => "(wait_kind IS NOT NULL)".to_owned(),
                 Test::Clause { clause, verdict } => {
                     let path = format!(
-                        "json_extract(facts, '$.evidence.' || json_quote({}) || '.verdict')",
+                        "(SELECT json_extract(facts.facts, '$.evidence.' || json_quote({}) || '.verdict')
+                          FROM facts WHERE facts.goal = jobs.goal AND facts.job = jobs.job)",
                         bind(clause.clone())
                     );
                     match verdict {
@@ -179,11 +183,7 @@ fn parse_test(word: &str) -> Result<Test, String> {
                 relation: "=",
                 value: 1,
             }),
-            "waiting" => Ok(Test::Number {
-                column: "(wait_kind IS NOT NULL)",
-                relation: "=",
-                value: 1,
-            }),
+            "waiting" => Ok(Test::Waits),
             other => Err(format!(
                 "is:{other} is not known; is:paused, is:to_verify, is:high_risk, is:waiting are"
             )),

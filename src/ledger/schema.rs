@@ -14,6 +14,8 @@ pub(super) const PROJECTIONS: &[(&str, &str)] = &[
     ("goals", "goal"),
     ("contracts", "goal, version"),
     ("jobs", "goal, job"),
+    ("facts", "goal, job"),
+    ("lineage", "goal, upstream, job"),
     ("attempts", "goal, job, attempt"),
     ("operations", "operation"),
     ("evidence", "seq"),

@@ -50,10 +50,24 @@ CREATE TABLE jobs (
   clauses_passed INTEGER NOT NULL, clauses_total INTEGER NOT NULL, paused INTEGER NOT NULL,
   to_verify INTEGER NOT NULL, high_risk INTEGER NOT NULL, wait_kind TEXT, wait_reason TEXT, wait_since_ms INTEGER,
   next_check_ms INTEGER, overdue_ms INTEGER, queries INTEGER NOT NULL, last_progress_ms INTEGER NOT NULL,
-  facts TEXT NOT NULL, facts_digest TEXT NOT NULL, PRIMARY KEY (goal, job)
+  PRIMARY KEY (goal, job)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX jobs_by_position ON jobs (goal, position);
-CREATE INDEX jobs_by_state ON jobs (goal, state);
+-- Holds everything that the header counts, so that 100,000 jobs are counted without reading their rows.
+CREATE INDEX jobs_by_state ON jobs (goal, state, wait_kind, paused, to_verify);
+CREATE INDEX jobs_waiting ON jobs (goal, wait_kind, position) WHERE wait_kind IS NOT NULL;
+CREATE INDEX jobs_overdue ON jobs (goal, overdue_ms) WHERE overdue_ms IS NOT NULL;
+
+-- A job as the engine knows it. Apart from its row: lists and filters pass over rows, never over facts.
+CREATE TABLE facts (
+  goal TEXT NOT NULL, job TEXT NOT NULL, facts TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (goal, job)
+) STRICT, WITHOUT ROWID;
+
+-- Which jobs depend on which.
+CREATE TABLE lineage (
+  goal TEXT NOT NULL, upstream TEXT NOT NULL, job TEXT NOT NULL, PRIMARY KEY (goal, upstream, job)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX lineage_by_job ON lineage (goal, job);
 
 CREATE TABLE attempts (
   goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL, strategy TEXT NOT NULL,
@@ -84,7 +98,7 @@ CREATE TABLE approvals (
   consequences TEXT NOT NULL, requested_ms INTEGER NOT NULL, expires_ms INTEGER, state TEXT NOT NULL,
   decided_by TEXT, reason TEXT NOT NULL, decided_ms INTEGER, outcome TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX approvals_by_state ON approvals (goal, state, requested_ms);
+CREATE INDEX approvals_by_state ON approvals (goal, state, requested_ms, job);
 CREATE INDEX approvals_by_job ON approvals (goal, job);
 
 CREATE TABLE decisions (

@@ -124,7 +124,7 @@ impl Built {
             definition: digest_bytes(OLD),
             output: Some(json!({"table": format!("mart.orders_{position}"), "keys": ["id"]})),
             hold: None,
-            high_risk: position % 50 == 0,
+            high_risk: position.is_multiple_of(50),
             clauses: vec!["rows".into(), "checksum".into()],
         };
         self.job(job, 0, event);

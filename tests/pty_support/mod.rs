@@ -165,6 +165,16 @@ impl Term {
         );
     }
 
+    /// Ends the program and what it started: a session of its own is its process group.
+    pub fn end_group(&mut self) {
+        let leader = self.child.process_id().unwrap();
+        let group = nix::unistd::Pid::from_raw(leader as i32);
+        drop(nix::sys::signal::killpg(
+            group,
+            nix::sys::signal::Signal::SIGKILL,
+        ));
+    }
+
     /// Takes the terminal away as a lost connection does: the last descriptor of its other end is closed.
     pub fn hang_up(&mut self) {
         self.stop.store(true, Ordering::SeqCst);

@@ -43,10 +43,15 @@ impl View<'_> {
 
     /// The current contract of a goal.
     pub fn contract(&self, goal: &GoalId) -> Answer<Option<ContractRow>> {
-        self.one(
+        Ok(self.contracts(goal, 1)?.pop())
+    }
+
+    /// The contract's versions, newest first, at most `limit`.
+    pub fn contracts(&self, goal: &GoalId, limit: usize) -> Answer<Vec<ContractRow>> {
+        self.all(
             "SELECT goal, version, digest, text, base_dir, overrides, me, answers, adopted_ms, adopted_by
-             FROM contracts WHERE goal = ?1 ORDER BY version DESC LIMIT 1",
-            params![goal.as_str()],
+             FROM contracts WHERE goal = ?1 ORDER BY version DESC LIMIT ?2",
+            params![goal.as_str(), limit as i64],
             |row| {
                 Ok(ContractRow {
                     goal: GoalId(row.get(0)?),
@@ -68,30 +73,7 @@ impl View<'_> {
     pub fn overview(&self, goal: &GoalId) -> Answer<Overview> {
         let key = params![goal.as_str()];
         let mut overview = Overview::default();
-        for (state, count) in self.all(
-            "SELECT state, count(*) FROM jobs WHERE goal = ?1 GROUP BY state",
-            key,
-            |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)? as u64)),
-        )? {
-            overview.jobs += count;
-            if let Some(state) = JobState::from_word(&state) {
-                overview.by_state.insert(state, count);
-            }
-        }
-        for (kind, count) in self.all(
-            "SELECT wait_kind, count(*) FROM jobs WHERE goal = ?1 AND wait_kind IS NOT NULL GROUP BY wait_kind",
-            key,
-            |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)? as u64)),
-        )? {
-            if let Some(kind) = WaitKind::from_word(&kind) {
-                overview.by_wait.insert(kind, count);
-            }
-        }
-        overview.in_work = self.count(
-            "SELECT count(*) FROM jobs WHERE goal = ?1 AND state IN ('working', 'staged', 'reconciled')
-               AND wait_kind IS NULL AND NOT paused AND NOT to_verify",
-            key,
-        )?;
+        self.count_jobs(goal, &mut overview)?;
         overview.approvals_open = self.count(
             "SELECT count(*) FROM approvals WHERE goal = ?1 AND state = 'open'",
             key,
@@ -108,18 +90,12 @@ impl View<'_> {
             "SELECT count(*) FROM alerts WHERE goal = ?1 AND cleared_ms IS NULL",
             key,
         )?;
-        overview.paused =
-            self.count("SELECT count(*) FROM jobs WHERE goal = ?1 AND paused", key)?;
         overview.decisions_pending = self.count(
             "SELECT count(*) FROM decisions WHERE goal = ?1 AND state = 'pending'",
             key,
         )?;
         overview.engine = self.engine()?;
-        if let Some((seq, at)) = self.one(
-            "SELECT seq, at_ms FROM events ORDER BY seq DESC LIMIT 1",
-            [],
-            |row| Ok((Seq(row.get(0)?), TimeMs(row.get(1)?))),
-        )? {
+        if let Some((seq, at)) = self.last_entry()? {
             overview.last_seq = seq;
             overview.last_at = at;
         }
@@ -132,10 +108,61 @@ impl View<'_> {
         Ok(overview)
     }
 
+    /// Place and time of the last entry.
+    pub fn last_entry(&self) -> Answer<Option<(Seq, TimeMs)>> {
+        self.one(
+            "SELECT seq, at_ms FROM events ORDER BY seq DESC LIMIT 1",
+            [],
+            |row| Ok((Seq(row.get(0)?), TimeMs(row.get(1)?))),
+        )
+    }
+
+    /// Jobs by where they stand, in one pass over an index that holds all of it.
+    fn count_jobs(&self, goal: &GoalId, overview: &mut Overview) -> Answer<()> {
+        let groups = self.all(
+            "SELECT state, wait_kind, paused, to_verify, count(*) FROM jobs WHERE goal = ?1
+             GROUP BY state, wait_kind, paused, to_verify",
+            params![goal.as_str()],
+            |row| {
+                let state = JobState::from_word(&row.get::<_, String>(0)?);
+                let wait = row.get::<_, Option<String>>(1)?;
+                let wait = wait.as_deref().and_then(WaitKind::from_word);
+                let (paused, to_verify): (bool, bool) = (row.get(2)?, row.get(3)?);
+                Ok((
+                    state,
+                    wait,
+                    paused,
+                    to_verify,
+                    row.get::<_, i64>(4)?.max(0) as u64,
+                ))
+            },
+        )?;
+        for (state, wait, paused, to_verify, count) in groups {
+            overview.jobs += count;
+            if let Some(state) = state {
+                *overview.by_state.entry(state).or_default() += count;
+            }
+            if let Some(wait) = wait {
+                *overview.by_wait.entry(wait).or_default() += count;
+            }
+            if paused {
+                overview.paused += count;
+            }
+            let at_work = matches!(
+                state,
+                Some(JobState::Working | JobState::Staged | JobState::Reconciled)
+            );
+            if at_work && wait.is_none() && !paused && !to_verify {
+                overview.in_work += count;
+            }
+        }
+        Ok(())
+    }
+
     /// Waits that are past their overdue time at an instant.
     pub fn stalled(&self, goal: &GoalId, now: TimeMs) -> Answer<u64> {
         self.count(
-            "SELECT count(*) FROM jobs WHERE goal = ?1 AND overdue_ms < ?2",
+            "SELECT count(*) FROM jobs WHERE goal = ?1 AND overdue_ms IS NOT NULL AND overdue_ms < ?2",
             params![goal.as_str(), now.0],
         )
     }

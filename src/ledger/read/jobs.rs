@@ -10,6 +10,11 @@ use crate::model::{AttemptNo, ClauseId, Digest, GoalId, JobId, OperationId, Seq,
 use rusqlite::{params, params_from_iter};
 use std::collections::BTreeMap;
 
+/// Jobs downstream of one that are counted; the walk through a lineage ends there.
+pub const MAX_HELD: i64 = 10_000;
+/// Waiting jobs that are asked what they wait for.
+const MAX_AWAITING: i64 = 1_000;
+
 impl View<'_> {
     /// Ids of the jobs that a query selects, in its order. 100,000 ids are about 3 MB.
     pub fn job_ids(&self, goal: &GoalId, query: &JobQuery) -> Answer<Vec<JobId>> {
@@ -21,6 +26,15 @@ impl View<'_> {
         );
         let all = std::iter::once(goal.as_str().to_owned()).chain(values);
         self.all(&sql, params_from_iter(all), |row| Ok(JobId(row.get(0)?)))
+    }
+
+    /// The first jobs in the source's order.
+    pub fn first_jobs(&self, goal: &GoalId, limit: usize) -> Answer<Vec<JobId>> {
+        self.all(
+            "SELECT job FROM jobs WHERE goal = ?1 ORDER BY position LIMIT ?2",
+            params![goal.as_str(), limit as i64],
+            |row| Ok(JobId(row.get(0)?)),
+        )
     }
 
     /// Rows of the named jobs, in the order of the names; a job that is gone is left out.
@@ -49,7 +63,7 @@ impl View<'_> {
     /// Facts of all jobs of a goal, in the source's order.
     pub fn all_facts(&self, goal: &GoalId) -> Answer<Vec<JobFacts>> {
         self.all(
-            "SELECT facts, facts_digest FROM jobs WHERE goal = ?1 ORDER BY position",
+            "SELECT facts, digest FROM jobs JOIN facts USING (goal, job) WHERE goal = ?1 ORDER BY position",
             params![goal.as_str()],
             facts_of_row,
         )
@@ -224,14 +238,39 @@ impl View<'_> {
         )
     }
 
-    /// How many jobs name each job as one that they depend on.
-    pub fn dependents(&self, goal: &GoalId) -> Answer<BTreeMap<JobId, u64>> {
-        let rows = self.all(
-            "SELECT needs.value, count(*) FROM jobs, json_each(jobs.facts, '$.depends_on') AS needs
-             WHERE goal = ?1 GROUP BY needs.value",
-            params![goal.as_str()],
+    /// For each of the named jobs, how many others cannot go into production before it: those that depend
+    /// on it, directly or through others, and have not ended. Each is counted to [`MAX_HELD`] at most.
+    pub fn held_up<'a>(
+        &self,
+        goal: &GoalId,
+        jobs: impl IntoIterator<Item = &'a JobId>,
+    ) -> Answer<BTreeMap<JobId, u64>> {
+        let mut held = BTreeMap::new();
+        for job in jobs {
+            let count = self.count(
+                "WITH RECURSIVE below(job) AS (
+                   SELECT job FROM lineage WHERE goal = ?1 AND upstream = ?2
+                   UNION SELECT lineage.job FROM below JOIN lineage ON goal = ?1 AND upstream = below.job
+                   LIMIT ?3)
+                 SELECT count(*) FROM below JOIN jobs ON jobs.goal = ?1 AND jobs.job = below.job
+                 WHERE below.job <> ?2 AND state NOT IN ('cut_over', 'handed_over', 'cancelled')",
+                params![goal.as_str(), job.as_str(), MAX_HELD],
+            )?;
+            held.insert(job.clone(), count);
+        }
+        Ok(held)
+    }
+
+    /// The jobs that others wait for, those first that most wait for, with how many do; at most `limit`, among
+    /// the first [`MAX_AWAITING`] that wait.
+    pub fn awaited(&self, goal: &GoalId, limit: usize) -> Answer<Vec<(JobId, u64)>> {
+        self.all(
+            "SELECT json_extract(facts, '$.wait.wakes[0].id') AS first, count(*)
+             FROM (SELECT goal, job FROM jobs WHERE goal = ?1 AND wait_kind = 'upstream' LIMIT ?2)
+               JOIN facts USING (goal, job)
+             WHERE first IS NOT NULL GROUP BY first ORDER BY count(*) DESC, first LIMIT ?3",
+            params![goal.as_str(), MAX_AWAITING, limit as i64],
             |row| Ok((JobId(row.get(0)?), row.get::<_, i64>(1)?.max(0) as u64)),
-        )?;
-        Ok(rows.into_iter().collect())
+        )
     }
 }

@@ -1,12 +1,15 @@
 //! Questions about requests and decisions.
 
 use super::{
-    APPROVAL_COLUMNS, Answer, ApprovalRow, BY_POSITION, DECISION_COLUMNS, DecisionRow, View,
-    approval_row, decision_row,
+    APPROVAL_COLUMNS, Answer, ApprovalRow, BY_POSITION, DECISION_COLUMNS, DecisionRow, OpenRequest,
+    View, approval_row, decision_row,
 };
-use crate::model::{ApprovalId, DecisionId, GoalId};
+use crate::model::{ApprovalId, DecisionId, GoalId, JobId, TimeMs};
 use rusqlite::params;
 use std::collections::BTreeMap;
+
+/// Open requests that are walked.
+const MAX_OPEN: i64 = 20_000;
 
 impl View<'_> {
     /// Requests, open ones first, then the newest decided; at most `limit`.
@@ -19,6 +22,24 @@ impl View<'_> {
             ),
             params![goal.as_str(), limit as i64],
             approval_row,
+        )
+    }
+
+    /// Open requests, oldest first, those of one moment in the source's order; at most [`MAX_OPEN`].
+    pub fn open_requests(&self, goal: &GoalId) -> Answer<Vec<OpenRequest>> {
+        self.all(
+            &format!(
+                "SELECT approval, job, requested_ms FROM approvals WHERE goal = ?1 AND state = 'open'
+                 ORDER BY requested_ms, {BY_POSITION} LIMIT ?2"
+            ),
+            params![goal.as_str(), MAX_OPEN],
+            |row| {
+                Ok(OpenRequest {
+                    approval: ApprovalId(row.get(0)?),
+                    job: JobId(row.get(1)?),
+                    requested_at: TimeMs(row.get(2)?),
+                })
+            },
         )
     }
 

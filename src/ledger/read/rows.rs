@@ -395,6 +395,17 @@ pub struct ApprovalRow {
     pub outcome: String,
 }
 
+/// An open request, as much of it as a queue needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenRequest {
+    /// Its id.
+    pub approval: ApprovalId,
+    /// The job.
+    pub job: JobId,
+    /// When it was asked.
+    pub requested_at: TimeMs,
+}
+
 /// A decision in one row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DecisionRow {

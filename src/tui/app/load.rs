@@ -1,15 +1,17 @@
 //! Takes a snapshot: asks the ledger for what the screen shows and nothing else.
 
+mod needs;
+mod parts;
+
 use super::place::{Kind, Place};
-use super::snapshot::{Closing, JobData, JobsData, LogData, LogLine, Need, NeedWhat, Snapshot};
+use super::snapshot::{JobsData, Snapshot, Version};
 use crate::contract::{Goal, parse_goal};
-use crate::ledger::read::{ApprovalRow, ContractRow, JobQuery, View};
+use crate::ledger::read::{ContractRow, GoalRow, JobQuery, View};
 use crate::ledger::{LedgerError, Reader};
-use crate::model::{DecisionId, Digest, GoalId, JobId, JobState};
-use crate::tui::text::sentence;
+use crate::model::{DecisionId, Digest, GoalId, JobId, WaitKind};
 use jiff::tz::TimeZone;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use needs::load_needs;
+use parts::{load_closing, load_job, log_data, text_of};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,10 +19,10 @@ use std::sync::Arc;
 pub const LOG_LINES: usize = 2_000;
 /// Requests listed.
 const APPROVALS: usize = 1_000;
-/// Jobs named in the closing report, by state.
-const CLOSING_JOBS: usize = 1_000;
-/// Most jobs of a goal whose dependencies are counted: it is done once, and takes 0.1 s for so many.
-pub const MAX_LINEAGE: u64 = 20_000;
+/// Goals of more jobs are shown at the first glance before they are counted.
+const GLANCE_FROM: u64 = 5_000;
+/// Contract versions that can be stepped through.
+const VERSIONS: usize = 20;
 /// Longest text shown of a config or definition, in bytes.
 const MAX_TEXT: usize = 512 * 1024;
 
@@ -68,18 +70,33 @@ struct KnownContract {
     zone: TimeZone,
 }
 
+/// The jobs of a query, as they were read.
+#[derive(Debug)]
+struct KnownIds {
+    as_of: AsOf,
+    goal: GoalId,
+    query: JobQuery,
+    ids: Arc<Vec<JobId>>,
+}
+
+/// For how long a list of jobs holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AsOf {
+    /// Until the ledger changes.
+    Version(i64),
+    /// Until there are more jobs: all of them, in the source's order.
+    Jobs(u64),
+    /// Read in a hurry: of no version that could be asked for again.
+    Hurry,
+}
+
 /// Keeps what does not change between snapshots.
 #[derive(Debug, Default)]
 pub struct Loader {
     contract: Option<KnownContract>,
-    ids: Option<(i64, GoalId, JobQuery, Arc<Vec<JobId>>)>,
+    ids: Option<KnownIds>,
     base: Option<(i64, Option<GoalId>, Snapshot)>,
-    /// They do not change while the number of jobs does not.
-    dependents: Option<(GoalId, u64, Dependents)>,
 }
-
-/// How many jobs depend on each.
-type Dependents = Arc<BTreeMap<JobId, u64>>;
 
 impl Loader {
     /// One snapshot. With `hurry`, counts and the order of jobs may be those of the snapshot before:
@@ -127,6 +144,43 @@ impl Loader {
         Ok(shot)
     }
 
+    /// The first rows of a goal of very many jobs, before these are counted and listed: the first frame
+    /// must not wait for that. `None` where the whole is there as soon.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn glance(reader: &Reader, want: &Want) -> Result<Option<Snapshot>, LedgerError> {
+        let view = reader.view();
+        let mut shot = Snapshot {
+            goals: view.goals()?,
+            glance: true,
+            ..Snapshot::default()
+        };
+        shot.goal = chosen(&shot.goals, &want.goal);
+        let Some(goal) = &shot.goal else {
+            return Ok(None);
+        };
+        let jobs = goal.jobs_listed.unwrap_or(0);
+        let whole = want.place != Place::Root(Kind::Jobs) || want.query != JobQuery::default();
+        if whole || jobs < GLANCE_FROM {
+            return Ok(None);
+        }
+        let ids = view.first_jobs(&goal.goal, want.window.end)?;
+        let rows = view.job_rows(&goal.goal, &ids)?;
+        shot.overview.engine = view.engine()?;
+        shot.overview.jobs = jobs;
+        if let Some((_, at)) = view.last_entry()? {
+            shot.overview.last_at = at;
+        }
+        shot.jobs = Some(JobsData {
+            query: want.query.clone(),
+            ids: Arc::new(ids),
+            rows: rows.into_iter().map(|row| (row.job.clone(), row)).collect(),
+        });
+        shot.want = Some(want.clone());
+        Ok(Some(shot))
+    }
+
     /// What every view shows.
     fn load_base(
         &mut self,
@@ -137,10 +191,7 @@ impl Loader {
             goals: view.goals()?,
             ..Snapshot::default()
         };
-        shot.goal = match named {
-            Some(id) => shot.goals.iter().find(|goal| goal.goal == *id).cloned(),
-            None => shot.goals.first().cloned(),
-        };
+        shot.goal = chosen(&shot.goals, named);
         let Some(goal) = shot.goal.as_ref().map(|goal| goal.goal.clone()) else {
             shot.overview.engine = view.engine()?;
             return Ok(shot);
@@ -148,33 +199,13 @@ impl Loader {
         shot.overview = view.overview(&goal)?;
         shot.contract = view.contract(&goal)?;
         self.read_contract(view, &mut shot)?;
-        let open = view.open_approvals(&goal)?;
         shot.unsettled = view.unsettled(&goal)?;
         shot.alerts = view.alerts(&goal)?;
-        shot.dependents = self.dependents(view, &goal, shot.overview.jobs)?;
-        shot.needs = needs(&open, &shot);
-        Ok(shot)
-    }
-
-    fn dependents(
-        &mut self,
-        view: &View<'_>,
-        goal: &GoalId,
-        jobs: u64,
-    ) -> Result<Dependents, LedgerError> {
-        if let Some((of, count, known)) = &self.dependents
-            && (of, *count) == (goal, jobs)
-        {
-            return Ok(known.clone());
+        load_needs(view, &goal, &mut shot)?;
+        if shot.overview.by_wait.contains_key(&WaitKind::Upstream) {
+            shot.awaited = view.awaited(&goal, 2)?;
         }
-        let found = if jobs > MAX_LINEAGE {
-            BTreeMap::new()
-        } else {
-            view.dependents(goal)?
-        };
-        let found = Arc::new(found);
-        self.dependents = Some((goal.clone(), jobs, found.clone()));
-        Ok(found)
+        Ok(shot)
     }
 
     fn load_place(
@@ -187,7 +218,7 @@ impl Loader {
     ) -> Result<(), LedgerError> {
         match &want.place {
             Place::Root(Kind::Jobs | Kind::Waits) => {
-                shot.jobs = Some(self.load_jobs(view, goal, version, want)?);
+                shot.jobs = Some(self.load_jobs(view, goal, version, want, shot.overview.jobs)?);
             }
             Place::Root(Kind::Approvals) => {
                 shot.approvals = view.approvals(goal, APPROVALS)?;
@@ -216,6 +247,14 @@ impl Loader {
                     shot.job = load_job(view, goal, &request.job)?.map(Arc::new);
                 }
             }
+            Place::Root(Kind::Goal) => {
+                let mut rows = view.contracts(goal, VERSIONS)?;
+                rows.reverse();
+                for row in rows {
+                    let text = text_of(view.blob(&row.text)?);
+                    shot.versions.push(Version { row, text });
+                }
+            }
             Place::Root(_) => {}
         }
         Ok(())
@@ -227,17 +266,27 @@ impl Loader {
         goal: &GoalId,
         version: Option<i64>,
         want: &Want,
+        jobs: u64,
     ) -> Result<JobsData, LedgerError> {
-        let kept = self.ids.as_ref().filter(|(at, of, query, _)| {
-            version.is_none_or(|version| version == *at) && (of, query) == (goal, &want.query)
+        let as_of = match version {
+            _ if want.query == JobQuery::default() => AsOf::Jobs(jobs),
+            Some(version) => AsOf::Version(version),
+            None => AsOf::Hurry,
+        };
+        let kept = self.ids.as_ref().filter(|known| {
+            (version.is_none() || known.as_of == as_of)
+                && (&known.goal, &known.query) == (goal, &want.query)
         });
         let ids = match kept {
-            Some((.., ids)) => ids.clone(),
+            Some(known) => known.ids.clone(),
             None => {
                 let ids = Arc::new(view.job_ids(goal, &want.query)?);
-                // Read in a hurry: of no version that could be asked for again.
-                let version = version.unwrap_or(i64::MIN);
-                self.ids = Some((version, goal.clone(), want.query.clone(), ids.clone()));
+                self.ids = Some(KnownIds {
+                    as_of,
+                    goal: goal.clone(),
+                    query: want.query.clone(),
+                    ids: ids.clone(),
+                });
                 ids
             }
         };
@@ -280,137 +329,14 @@ impl Loader {
     }
 }
 
+/// The goal that is named; the first one when none is.
+fn chosen(goals: &[GoalRow], named: &Option<GoalId>) -> Option<GoalRow> {
+    match named {
+        Some(id) => goals.iter().find(|goal| goal.goal == *id).cloned(),
+        None => goals.first().cloned(),
+    }
+}
+
 fn parse(text: &str, row: &ContractRow) -> Option<Goal> {
     parse_goal(text, &row.base_dir, None).ok()
-}
-
-fn text_of(bytes: Option<Vec<u8>>) -> Option<String> {
-    bytes.map(|bytes| {
-        let cut = bytes.get(..MAX_TEXT).unwrap_or(&bytes);
-        String::from_utf8_lossy(cut).into_owned()
-    })
-}
-
-/// What needs a person, dearest delay first: effects of unknown outcome, then alerts, then requests that
-/// hold up the most jobs; what costs the same, oldest first.
-fn needs(open: &[ApprovalRow], shot: &Snapshot) -> Vec<Need> {
-    let mut needs: Vec<Need> = shot
-        .unsettled
-        .iter()
-        .filter(|op| op.to_verify)
-        .map(|op| Need {
-            since: op.intended_at,
-            job: Some(op.job.clone()),
-            what: NeedWhat::Verify(op.job.clone(), op.operation.clone()),
-        })
-        .collect();
-    needs.sort_by_key(|need| need.since);
-    let mut alerts: Vec<Need> = shot
-        .alerts
-        .iter()
-        .filter(|row| row.cleared_at.is_none())
-        .map(|row| Need {
-            since: row.raised_at,
-            job: row.job.clone(),
-            what: NeedWhat::Alert(row.seq),
-        })
-        .collect();
-    alerts.sort_by_key(|need| need.since);
-    needs.extend(alerts);
-    let held_up = |row: &ApprovalRow| shot.dependents.get(&row.job).copied().unwrap_or(0);
-    let mut asked: Vec<&ApprovalRow> = open.iter().collect();
-    // Stable: requests of one moment keep the source's order.
-    asked.sort_by_key(|row| (std::cmp::Reverse(held_up(row)), row.requested_at));
-    needs.extend(asked.into_iter().map(|row| Need {
-        since: row.requested_at,
-        job: Some(row.job.clone()),
-        what: NeedWhat::Approval(row.approval.clone()),
-    }));
-    needs
-}
-
-fn log_data(rows: Vec<crate::ledger::read::EventRow>, zone: &TimeZone) -> LogData {
-    let lines: Vec<LogLine> = rows
-        .iter()
-        .map(|row| {
-            let (text, role) = sentence::of(row, zone);
-            LogLine {
-                seq: row.seq,
-                at: row.at,
-                job: row.job.clone(),
-                actor: row.actor.clone(),
-                text,
-                role,
-            }
-        })
-        .collect();
-    let dropped = lines
-        .first()
-        .map_or(0, |line| line.seq.0.saturating_sub(1).max(0) as u64);
-    LogData { lines, dropped }
-}
-
-fn load_job(view: &View<'_>, goal: &GoalId, job: &JobId) -> Result<Option<JobData>, LedgerError> {
-    let row = view.job_rows(goal, std::slice::from_ref(job))?.pop();
-    let (Some(row), Some(facts)) = (row, view.facts(goal, job)?) else {
-        return Ok(None);
-    };
-    let attempts = view.attempts(goal, job)?;
-    let evidence = view.evidence(goal, job)?;
-    let mut texts = BTreeMap::new();
-    let wanted = attempts
-        .iter()
-        .filter_map(|attempt| attempt.config.clone())
-        .chain([facts.definition.clone()])
-        .chain(facts.config.clone());
-    for digest in wanted {
-        if let Entry::Vacant(place) = texts.entry(digest) {
-            let text = text_of(view.blob(place.key())?);
-            place.insert(text);
-        }
-    }
-    let mut numbers = BTreeMap::new();
-    for one in &evidence {
-        if !numbers.contains_key(&one.detail)
-            && let Some(bytes) = view.blob(&one.detail)?
-            && let Ok(value) = serde_json::from_slice(&bytes)
-        {
-            numbers.insert(one.detail.clone(), value);
-        }
-    }
-    Ok(Some(JobData {
-        row,
-        facts,
-        attempts,
-        events: view.job_events(goal, job)?,
-        evidence,
-        numbers,
-        operations: view.operations(goal, job)?,
-        texts,
-    }))
-}
-
-fn load_closing(view: &View<'_>, goal: &GoalId, shot: &Snapshot) -> Result<Closing, LedgerError> {
-    let named = |state: JobState| -> Result<Vec<(JobId, String)>, LedgerError> {
-        let filter = crate::ledger::filter::Filter::parse(&format!("state:{state}"))
-            .map_err(LedgerError::Refused)?;
-        let mut ids = view.job_ids(
-            goal,
-            &JobQuery {
-                filter,
-                ..JobQuery::default()
-            },
-        )?;
-        ids.truncate(CLOSING_JOBS);
-        let rows = view.job_rows(goal, &ids)?;
-        Ok(rows.into_iter().map(|row| (row.job, row.reason)).collect())
-    };
-    Ok(Closing {
-        by_state: shot.overview.by_state.clone(),
-        approvals: view.approval_counts(goal)?,
-        operations: view.operation_counts(goal)?,
-        queries: shot.overview.queries.iter().map(|day| day.spent).sum(),
-        handed_over: named(JobState::HandedOver)?,
-        cancelled: named(JobState::Cancelled)?,
-    })
 }

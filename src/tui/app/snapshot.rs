@@ -94,6 +94,15 @@ pub enum NeedWhat {
     Alert(Seq),
 }
 
+/// A contract version and the goal file it was adopted from.
+#[derive(Debug, Clone)]
+pub struct Version {
+    /// As adopted.
+    pub row: ContractRow,
+    /// The goal file's text, if the ledger holds it.
+    pub text: Option<String>,
+}
+
 /// The closing report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Closing {
@@ -128,12 +137,18 @@ pub struct Snapshot {
     pub contract_text: Option<String>,
     /// The contract as parsed; `None` when this program cannot read it.
     pub parsed: Option<Arc<Goal>>,
+    /// For the view of the goal: the contract's versions, oldest first, each with its text.
+    pub versions: Vec<Version>,
     /// The goal's zone.
     pub zone: TimeZone,
     /// What needs a person, by the cost of its delay.
     pub needs: Vec<Need>,
-    /// How many jobs depend on each job; empty for goals of more than [`super::load::MAX_LINEAGE`] jobs.
-    pub dependents: Arc<BTreeMap<JobId, u64>>,
+    /// For jobs that need a person: how many others cannot go into production before them.
+    pub held: BTreeMap<JobId, u64>,
+    /// The jobs that others wait for, at most two, the most awaited first.
+    pub awaited: Vec<(JobId, u64)>,
+    /// Only the first rows: nothing was counted, and there are more jobs than are listed.
+    pub glance: bool,
     /// Rows of the jobs of listed requests.
     pub asking: BTreeMap<JobId, JobRow>,
     /// Answers to what was asked here.
@@ -166,9 +181,12 @@ impl Default for Snapshot {
             contract: None,
             contract_text: None,
             parsed: None,
+            versions: Vec::new(),
             zone: TimeZone::UTC,
             needs: Vec::new(),
-            dependents: Arc::default(),
+            held: BTreeMap::new(),
+            awaited: Vec::new(),
+            glance: false,
             asking: BTreeMap::new(),
             decisions: BTreeMap::new(),
             jobs: None,
