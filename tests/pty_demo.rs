@@ -213,6 +213,41 @@ fn a_lost_terminal_ends_the_interface_and_not_the_work() {
     demo.stops();
 }
 
+/// Requirement 2, where no SIGHUP is delivered: the interface is the child of a session leader that ignores
+/// hang-ups, as under `ssh -t host sh -c …`. A program that only waits for the signal stays for ever.
+#[test]
+fn a_dead_terminal_is_noticed_without_any_signal() {
+    let mut sleeps = Term::nested(Path::new("/bin/sleep"), ["60"]);
+    std::thread::sleep(Duration::from_millis(300));
+    sleeps.hang_up();
+    std::thread::sleep(Duration::from_millis(300));
+    let signalled = sleeps.child.try_wait().unwrap();
+    assert!(signalled.is_none(), "the harness delivers a signal");
+    sleeps.end_group();
+
+    let demo = Demo::new();
+    let dir = demo.dir.path().to_str().unwrap();
+    let words = [
+        "demo",
+        "--headless",
+        "--dir",
+        dir,
+        "--jobs",
+        "3",
+        "--speed",
+        "max",
+    ];
+    let out = Command::new(Demo::program()).args(words).output().unwrap();
+    assert!(demo.ledger().exists(), "{out:?}");
+    let ledger = demo.ledger();
+    let words = ["attach", "--ledger", ledger.to_str().unwrap()];
+    let mut term = Term::nested(Demo::program(), words);
+    term.sees("Jobs 3");
+    term.hang_up();
+    let took = term.exits(Duration::from_secs(1));
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
 /// Requirement 10: this terminal answers nothing, and nothing is asked of it.
 #[test]
 fn start_up_asks_the_terminal_nothing_and_paints_without_an_answer() {

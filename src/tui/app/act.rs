@@ -8,7 +8,8 @@ use crate::ledger::Act;
 use crate::model::JobState;
 use crate::tui::Leave;
 use crate::tui::keymap::Action;
-use crate::tui::text::{sentence, time};
+use crate::tui::text::{Line, sentence, time};
+use crate::tui::view;
 
 /// A second Ctrl-C counts for so long.
 const TWICE_MS: u64 = 2_000;
@@ -54,6 +55,9 @@ pub fn unavailable(model: &Model, action: Action) -> Option<String> {
             } else {
                 None
             }
+        }
+        Action::PrevVersion | Action::NextVersion if model.snapshot.versions.len() < 2 => {
+            no("the contract has one version; dogwatch amend makes the next")
         }
         Action::NextNeed if model.snapshot.needs.is_empty() => no("nothing needs a person now"),
         _ => None,
@@ -128,6 +132,13 @@ pub fn dispatch(model: &mut Model, action: Action) -> Vec<Effect> {
             Vec::new()
         }
         Action::Copy => copy(model),
+        Action::CopyText => match shown_text(model) {
+            Some(text) => vec![Effect::Copy(text)],
+            None => {
+                model.say("the screen is too small to show anything", true);
+                Vec::new()
+            }
+        },
         Action::Mouse => {
             model.mouse = !model.mouse;
             let word = if model.mouse { "on" } else { "off" };
@@ -232,6 +243,17 @@ fn copy(model: &mut Model) -> Vec<Effect> {
             Vec::new()
         }
     }
+}
+
+/// The view as text, without colours: the whole page where it is one, else the rows shown.
+fn shown_text(model: &Model) -> Option<String> {
+    let lines: Vec<String> = if model.kind().is_list() {
+        view::rows_as_text(model)?
+    } else {
+        model.page.iter().map(Line::plain).collect()
+    };
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+    Some(lines.join("\n"))
 }
 
 /// The last thing asked that is worth a line: pending ones, and answers for a while.

@@ -105,6 +105,8 @@ pub fn opened(model: &mut Model, action: Action) -> bool {
         Action::PrevAttempt | Action::NextAttempt | Action::FirstAttempt | Action::LastAttempt => {
             step_attempt(model, action);
         }
+        Action::PrevVersion => step_version(model, -1),
+        Action::NextVersion => step_version(model, 1),
         Action::PrevRequest => step_request(model, false),
         Action::NextRequest => step_request(model, true),
         Action::Sort => {
@@ -254,6 +256,16 @@ fn step_attempt(model: &mut Model, action: Action) {
         _ => last,
     };
     model.attempt = job.attempts.get(to).map(|one| one.attempt);
+    model.scroll = 0;
+}
+
+fn step_version(model: &mut Model, by: isize) {
+    let Some((at, _)) = model.version_shown() else {
+        return;
+    };
+    let last = model.snapshot.versions.len().saturating_sub(1);
+    let to = at.saturating_add_signed(by).min(last);
+    model.version = model.snapshot.versions.get(to).map(|one| one.row.version);
     model.scroll = 0;
 }
 

@@ -23,7 +23,7 @@ pub use update::{next_deadline, update};
 
 use crate::ledger::filter::Filter;
 use crate::ledger::read::{ApprovalRow, AttemptRow, JobQuery, JobRow, JobSort};
-use crate::model::{ApprovalId, AttemptNo, Digest, GoalId, JobId};
+use crate::model::{ApprovalId, AttemptNo, ContractVersion, Digest, GoalId, JobId};
 use crate::tui::keymap::Keymap;
 use crate::tui::notice::Heard;
 use crate::tui::text::Line;
@@ -33,7 +33,7 @@ use load::Want;
 use msg::Now;
 use overlay::Overlay;
 use place::{Kind, Place, Tab};
-use snapshot::{LogLine, Snapshot};
+use snapshot::{LogLine, Snapshot, Version};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -81,6 +81,8 @@ pub struct Model {
     pub tab: Tab,
     /// Attempt shown; the newest when `None`.
     pub attempt: Option<AttemptNo>,
+    /// Contract version shown; the newest when `None`.
+    pub version: Option<ContractVersion>,
     /// Lines of a view that is a page of text, made once a message.
     pub page: Arc<[Line]>,
     /// First line shown of a page of text.
@@ -148,6 +150,7 @@ impl Model {
             details: false,
             tab: Tab::Timeline,
             attempt: None,
+            version: None,
             page: Arc::default(),
             scroll: 0,
             overlays: Vec::new(),
@@ -202,10 +205,8 @@ impl Model {
 
     /// Whether the snapshot is about this view, so that its lists can be trusted.
     pub fn is_current(&self) -> bool {
-        self.snapshot
-            .want
-            .as_ref()
-            .is_some_and(|want| want.place == self.place() && want.query == self.query())
+        let about = |want: &Want| want.place == self.place() && want.query == self.query();
+        !self.snapshot.glance && self.snapshot.want.as_ref().is_some_and(about)
     }
 
     /// Identities of the current list, in the order shown.
@@ -291,7 +292,8 @@ impl Model {
         let list = self.list();
         // Whole pages, so that most steps of the cursor need nothing new.
         let start = (list.offset / height).saturating_sub(1) * height;
-        let beside = (self.details && matches!(self.kind(), Kind::Jobs | Kind::Waits))
+        // What would end the wait under the cursor is said without the details pane, too.
+        let beside = (self.details && self.kind() == Kind::Jobs || self.kind() == Kind::Waits)
             .then(|| list.target().map(JobId::from))
             .flatten();
         Want {
@@ -358,6 +360,16 @@ impl Model {
             None => attempts.len().checked_sub(1)?,
         };
         attempts.get(at).map(|one| (at, one))
+    }
+
+    /// The contract version shown and its place among all, from 0.
+    pub fn version_shown(&self) -> Option<(usize, &Version)> {
+        let versions = &self.snapshot.versions;
+        let at = match self.version {
+            Some(number) => versions.iter().position(|one| one.row.version == number)?,
+            None => versions.len().checked_sub(1)?,
+        };
+        versions.get(at).map(|one| (at, one))
     }
 
     /// Milliseconds until the decision keys live; `None` when they do.
@@ -429,6 +441,7 @@ impl Model {
         self.scroll = 0;
         self.tab = Tab::Timeline;
         self.attempt = None;
+        self.version = None;
         self.card_drawn = None;
         if self.kind() == Kind::Log {
             self.lists.insert(

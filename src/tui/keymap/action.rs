@@ -47,6 +47,10 @@ pub enum Action {
     FirstAttempt,
     /// The newest attempt.
     LastAttempt,
+    /// The contract version before the one shown.
+    PrevVersion,
+    /// The contract version after the one shown.
+    NextVersion,
     /// The next pane.
     NextPane,
     /// The previous pane.
@@ -89,6 +93,8 @@ pub enum Action {
     Freeze,
     /// Send the id under the cursor to the terminal's clipboard.
     Copy,
+    /// Send what the screen shows of this view to the terminal's clipboard.
+    CopyText,
     /// The closing report, as of now.
     Report,
     /// The guided tour: begin it, or end it.

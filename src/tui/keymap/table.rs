@@ -148,6 +148,22 @@ pub const ACTIONS: &[Entry] = &[
         Scope::In(&[Kind::Job]),
     ),
     row(
+        Action::PrevVersion,
+        &[Key::char('[')],
+        "previous-version",
+        "[ ] version",
+        "The contract version before the one shown, and what it changed.",
+        Scope::In(&[Kind::Goal]),
+    ),
+    row(
+        Action::NextVersion,
+        &[Key::char(']')],
+        "next-version",
+        "",
+        "The contract version after the one shown, and what it changed.",
+        Scope::In(&[Kind::Goal]),
+    ),
+    row(
         Action::NextPane,
         &[Key::plain(KeyCode::Tab)],
         "next-pane",
@@ -363,6 +379,14 @@ pub const ACTIONS: &[Entry] = &[
         "copy",
         "",
         "Send the id under the cursor to the terminal's clipboard.",
+        Scope::Everywhere,
+    ),
+    row(
+        Action::CopyText,
+        &[Key::char('Y')],
+        "copy-text",
+        "",
+        "Send what this view shows to the terminal's clipboard: evidence, queries, rows.",
         Scope::Everywhere,
     ),
     row(

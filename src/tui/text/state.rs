@@ -19,6 +19,18 @@ const fn standing(glyph: &'static str, word: &'static str, role: Role) -> Standi
     Standing { glyph, word, role }
 }
 
+/// Work that goes on when an engine runs again.
+pub const STOPPED: Standing = standing("■", "stopped", Role::Warn);
+/// Work whose engine fell silent.
+pub const DEAD: Standing = standing("✗", "dead", Role::Bad);
+
+impl Standing {
+    /// Whether it says that something is being done just now.
+    pub fn is_work(&self) -> bool {
+        self.role == Role::Info
+    }
+}
+
 /// Where a job stands, overlays first: what needs a person is said before what is merely true.
 pub fn of_job(row: &JobRow) -> Standing {
     if row.to_verify {
@@ -31,7 +43,8 @@ pub fn of_job(row: &JobRow) -> Standing {
         (JobState::CutOver, _) => standing("✓", "cut over", Role::Good),
         (JobState::HandedOver, _) => standing("⚑", "handed over", Role::Bad),
         (JobState::Cancelled, _) => standing("✗", "cancelled", Role::Dim),
-        (JobState::AwaitingApproval, _) => standing("◆", "waits: you", Role::Person),
+        // An open request is always waited for: without a wait it was approved and is executed.
+        (JobState::AwaitingApproval, None) => standing("▸", "cutting over", Role::Info),
         (_, Some(kind)) => of_wait(kind),
         (state, None) => of_state(state),
     }

@@ -13,7 +13,7 @@ const COLUMNS: &[Column] = &[
     Column::text("job", 20, 30, 0),
     Column::text("request", 13, 13, 1),
     Column::number("age", 4, 4, 2),
-    // Jobs that depend on it.
+    // Jobs that cannot go into production before it.
     Column::number("holds", 5, 5, 4),
     Column::text("digest", 12, 12, 7),
     Column::text("risk, effects, or what came of it", 32, 200, 3),
@@ -84,8 +84,8 @@ fn cells(model: &Model, row: &ApprovalRow) -> Vec<Line> {
         state = Line::of("▸ deciding", Role::Info);
     }
     let shot = &model.snapshot;
-    let held_up = match shot.dependents.get(&row.job) {
-        Some(count) if row.state == "open" => count.to_string(),
+    let held_up = match shot.held.get(&row.job) {
+        Some(count @ 1..) if row.state == "open" => count.to_string(),
         _ => String::new(),
     };
     vec![

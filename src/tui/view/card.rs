@@ -2,7 +2,7 @@
 
 use super::job;
 use crate::ledger::read::ApprovalRow;
-use crate::model::{Digest, Verdict};
+use crate::model::{Digest, Verdict, WaitKind, Wake};
 use crate::tui::app::snapshot::JobData;
 use crate::tui::app::{Answer, Model};
 use crate::tui::text::{Line, labelled, paragraph, state, time};
@@ -147,7 +147,10 @@ fn path(model: &Model, request: &ApprovalRow) -> Line {
             step("approved", Role::Good);
             let outcome = request.outcome.as_str();
             if outcome.is_empty() {
-                step("not begun", Role::Dim);
+                match goes_first(model, request) {
+                    Some(text) => step(&text, Role::Wait),
+                    None => step("not begun", Role::Dim),
+                }
             } else if outcome == "executing" {
                 step("executing", Role::Info);
             } else if outcome.starts_with("applied") {
@@ -161,6 +164,19 @@ fn path(model: &Model, request: &ApprovalRow) -> Line {
         }
     }
     line
+}
+
+/// Whom an approved job waits for before it is cut over.
+fn goes_first(model: &Model, request: &ApprovalRow) -> Option<String> {
+    let data = model.snapshot.job.as_ref()?;
+    let wait = data.facts.wait.as_ref()?;
+    if data.row.job != request.job || wait.kind != WaitKind::Upstream {
+        return None;
+    }
+    wait.wakes.iter().find_map(|wake| match wake {
+        Wake::Job { id } => Some(format!("waits for {id}, which goes first")),
+        _ => None,
+    })
 }
 
 fn what(model: &Model, request: &ApprovalRow, lines: &mut Vec<Line>, label: usize, width: usize) {

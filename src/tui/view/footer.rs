@@ -8,7 +8,7 @@ use crate::tui::app::overlay::Overlay;
 use crate::tui::app::place::Kind;
 use crate::tui::app::{Answer, Model};
 use crate::tui::keymap::Action;
-use crate::tui::text::{self, Line};
+use crate::tui::text::{self, Line, sentence};
 use crate::tui::theme::Role;
 use crate::tui::widget::Painter;
 use ratatui::layout::Rect;
@@ -116,11 +116,12 @@ fn sentence_of_row(model: &Model) -> String {
         return String::new();
     };
     let found = match model.kind() {
-        Kind::Jobs | Kind::Waits => shot
+        Kind::Waits => wakes(model, target),
+        Kind::Jobs => shot
             .jobs
             .as_ref()
             .and_then(|jobs| jobs.rows.get(&JobId::from(target)))
-            .map(|row| super::jobs::why(row, shot).0),
+            .map(|row| super::jobs::why_here(model, row).0),
         Kind::Approvals => shot
             .approvals
             .iter()
@@ -150,6 +151,26 @@ fn sentence_of_row(model: &Model) -> String {
         _ => None,
     };
     found.unwrap_or_default()
+}
+
+/// What would end a wait, before why it waits: the row has that.
+fn wakes(model: &Model, job: &str) -> Option<String> {
+    let shot = &model.snapshot;
+    let data = shot
+        .job
+        .as_ref()
+        .filter(|data| data.row.job.as_str() == job)?;
+    let wait = data.facts.wait.as_ref()?;
+    let now = shot.now();
+    let mut all: Vec<String> = wait
+        .wakes
+        .iter()
+        .map(|wake| sentence::of_wake(wake, now, &shot.zone))
+        .collect();
+    if all.is_empty() {
+        all.push("its next check".to_owned());
+    }
+    Some(format!("wakes by {}; {}", all.join(", or "), wait.reason))
 }
 
 /// Keys from the action table, as many as fit; what cannot be done now stays in place, dimmed.

@@ -1,8 +1,11 @@
 //! The goal: its contract as adopted, and the engine's last word on it.
 
+use super::job;
+use crate::contract::Goal;
 use crate::model::SafeText;
 use crate::tui::app::Model;
-use crate::tui::text::{Line, labelled, time};
+use crate::tui::app::snapshot::Version;
+use crate::tui::text::{self, Line, Span, labelled, time};
 use crate::tui::theme::Role;
 
 const LABEL: usize = 11;
@@ -64,8 +67,115 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
         add("plan", &steps.join(" → "), Role::Text);
     }
     lines.push(Line::new());
-    file(shot.contract_text.as_deref(), &mut lines);
+    if let Some(plan) = &shot.parsed {
+        clauses(plan, &mut lines, width);
+    }
+    match model.version_shown() {
+        Some((at, version)) => versions(model, at, version, &mut lines, width),
+        None => file(shot.contract_text.as_deref(), &mut lines),
+    }
     lines
+}
+
+/// What must hold of a job before it counts, as the contract says it.
+fn clauses(plan: &Goal, lines: &mut Vec<Line>, width: usize) {
+    let contract = &plan.contract;
+    lines.push(Line::strong(format!("Clauses {}", contract.accept.len())));
+    let label = |text: &str| format!("  {text}");
+    let wide = contract
+        .accept
+        .iter()
+        .map(|clause| clause.id.as_str().len());
+    let wide = wide.max().unwrap_or(0).clamp(LABEL, 20) + 3;
+    for clause in &contract.accept {
+        let params: Vec<String> = clause
+            .params
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        let mut text = format!("checked by {}", clause.check);
+        if !params.is_empty() {
+            text.push_str(&format!(" ({})", params.join(", ")));
+        }
+        match &clause.applies_to {
+            Some(scope) => text.push_str(&format!(", for jobs of {scope}")),
+            None => text.push_str(", for every job"),
+        }
+        let name = label(clause.id.as_str());
+        lines.extend(labelled(&name, &text, Role::Text, wide, width));
+    }
+    let limits = &contract.limits;
+    let text = format!(
+        "{} staging runs of one config, {} repair rounds, {} jobs at once",
+        limits.staging_tries, limits.repair_rounds, limits.concurrent_jobs
+    );
+    lines.extend(labelled("  limits", &text, Role::Text, wide, width));
+    lines.push(Line::new());
+}
+
+/// One version: who adopted it when, what it changed, and its text.
+fn versions(model: &Model, at: usize, shown: &Version, lines: &mut Vec<Line>, width: usize) {
+    let shot = &model.snapshot;
+    let all = shot.versions.len();
+    let by = shown.row.adopted_by.trim_start_matches("person:");
+    let when = time::full(shown.row.adopted_at, &shot.zone);
+    let head = format!("Contract version {} of {all}", shown.row.version);
+    lines.push(Line::strong(head).with(format!("  {when} by {by}"), Role::Dim));
+    let before = at.checked_sub(1).and_then(|at| shot.versions.get(at));
+    if let Some(before) = before {
+        let title = format!("What it changed in version {}", before.row.version);
+        lines.push(Line::strong(title));
+        match (before.text.as_deref(), shown.text.as_deref()) {
+            (Some(old), Some(new)) if old == new => lines.push(Line::dim("nothing in its text")),
+            (Some(old), Some(new)) => lines.extend(changed_lines(old, new, width)),
+            _ => lines.push(Line::dim("the ledger does not hold both texts")),
+        }
+        lines.push(Line::new());
+    }
+    file(shown.text.as_deref(), lines);
+}
+
+/// Lines that stand around a change.
+const AROUND: usize = 3;
+
+/// The changes with the lines around them; what lies between is counted.
+fn changed_lines(old: &str, new: &str, width: usize) -> Vec<Line> {
+    let all = job::diff_lines(old, new, width);
+    let is_change = |line: &Line| {
+        let changed = |span: &Span| matches!(span.role, Role::Added | Role::Removed);
+        line.spans.iter().any(changed)
+    };
+    let changes: Vec<usize> = (0..all.len())
+        .filter(|at| all.get(*at).is_some_and(is_change))
+        .collect();
+    let near = |at: usize| {
+        let from = changes.partition_point(|change| change + AROUND < at);
+        changes
+            .get(from)
+            .is_some_and(|change| *change <= at + AROUND)
+    };
+    let mut lines = Vec::new();
+    let mut skipped = 0;
+    for (at, line) in all.into_iter().enumerate() {
+        if !near(at) {
+            skipped += 1;
+            continue;
+        }
+        if skipped > 0 {
+            lines.push(unchanged(skipped));
+            skipped = 0;
+        }
+        lines.push(line);
+    }
+    if skipped > 0 {
+        lines.push(unchanged(skipped));
+    }
+    lines
+}
+
+fn unchanged(count: usize) -> Line {
+    let text = text::count(count as u64, "line", "lines");
+    Line::dim(format!("  … {text} as before"))
 }
 
 /// The goal file's text.

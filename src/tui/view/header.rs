@@ -1,9 +1,9 @@
 //! The header: which goal, what needs a person, what goes on, whether it is live.
 
-use crate::ledger::read::Overview;
-use crate::model::{JobState, WaitKind};
+use crate::model::{JobId, JobState, WaitKind};
 use crate::tui::app::Model;
 use crate::tui::app::place::Kind;
+use crate::tui::app::snapshot::Snapshot;
 use crate::tui::text::{self, Line, time};
 use crate::tui::theme::Role;
 use crate::tui::widget::Painter;
@@ -46,14 +46,14 @@ fn who(model: &Model) -> Line {
     };
     let mut line =
         Line::strong(goal.goal.to_string()).with(format!(" v{}", goal.version), Role::Dim);
-    let done = shot
-        .overview
-        .by_state
-        .get(&JobState::CutOver)
-        .copied()
-        .unwrap_or(0);
+    let done = shot.overview.by_state.get(&JobState::CutOver);
+    let jobs = shot.overview.jobs;
     line.push(
-        format!(" · {done}/{} cut over", shot.overview.jobs),
+        if shot.glance {
+            format!(" · {jobs} jobs")
+        } else {
+            format!(" · {}/{jobs} cut over", done.copied().unwrap_or(0))
+        },
         Role::Text,
     );
     if goal.ended.is_some() {
@@ -130,6 +130,27 @@ pub fn beat(model: &Model) -> (String, Role) {
     ("● live".to_owned(), Role::Good)
 }
 
+/// Whether anything is done at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pulse {
+    /// An engine beats.
+    Alive,
+    /// It said goodbye, or none ever ran.
+    Stopped,
+    /// It fell silent.
+    Dead,
+}
+
+/// What the engine's last sign says.
+pub fn pulse(model: &Model) -> Pulse {
+    match &model.snapshot.overview.engine {
+        None => Pulse::Stopped,
+        Some(engine) if engine.state == "stopped" => Pulse::Stopped,
+        Some(_) if engine_answers(model) => Pulse::Alive,
+        Some(_) => Pulse::Dead,
+    }
+}
+
 /// Whether an engine seems to be there to answer decisions.
 pub fn engine_answers(model: &Model) -> bool {
     model
@@ -168,16 +189,18 @@ pub fn beat_changes_in(model: &Model) -> Option<u64> {
     Some(wait.clamp(1, 3_600_000) as u64)
 }
 
-/// What needs a person first, then what goes on: parts are dropped from the end when narrow.
+/// What needs a person first, then what goes on: parts that do not fit are left out.
 fn counts(model: &Model, width: u16) -> Line {
-    let overview = &model.snapshot.overview;
+    if model.snapshot.glance {
+        return Line::dim("counting…");
+    }
     let mut line = Line::new();
     let mut used = 0;
-    for (text, role) in parts(overview) {
+    for (text, role) in parts(&model.snapshot) {
         let sep = if used == 0 { "" } else { " · " };
         let wide = text::width(sep) + text::width(&text);
         if used + wide > usize::from(width) {
-            break;
+            continue;
         }
         line.push(sep, Role::Dim);
         line.push(text, role);
@@ -186,17 +209,28 @@ fn counts(model: &Model, width: u16) -> Line {
     line
 }
 
-fn parts(overview: &Overview) -> Vec<(String, Role)> {
+/// `3 wait for stg_orders`; where they wait for several, the one that most of them wait for is named.
+fn upstream(count: u64, awaited: &[(JobId, u64)]) -> String {
+    let wait = if count == 1 { "waits" } else { "wait" };
+    match awaited {
+        [(job, _)] => format!("{count} {wait} for {job}"),
+        [(job, _), ..] => format!("{count} {wait} for jobs, {job} first"),
+        [] => format!("{count} {wait} for other jobs"),
+    }
+}
+
+fn parts(shot: &Snapshot) -> Vec<(String, Role)> {
+    let overview = &shot.overview;
     let state = |state| overview.by_state.get(&state).copied().unwrap_or(0);
     let wait = |kind| overview.by_wait.get(&kind).copied().unwrap_or(0);
     let plural = |count: u64, one: &str, many: &str| {
         format!("{count} {}", if count == 1 { one } else { many })
     };
     let waiting: u64 = overview.by_wait.values().sum();
-    let world = wait(WaitKind::World)
-        + wait(WaitKind::Upstream)
-        + wait(WaitKind::Turn)
-        + wait(WaitKind::Freeze);
+    let world = wait(WaitKind::World);
+    let upstream_waits = wait(WaitKind::Upstream);
+    // Of their own accord, by the contract: a turn in a wave, the end of a freeze.
+    let turns = wait(WaitKind::Turn) + wait(WaitKind::Freeze);
     let all = [
         (
             overview.approvals_open,
@@ -224,8 +258,18 @@ fn parts(overview: &Overview) -> Vec<(String, Role)> {
             Role::Info,
         ),
         (
+            upstream_waits,
+            upstream(upstream_waits, &shot.awaited),
+            Role::Text,
+        ),
+        (
             world,
             plural(world, "waits on the world", "wait on the world"),
+            Role::Text,
+        ),
+        (
+            turns,
+            plural(turns, "waits for its turn", "wait for their turn"),
             Role::Text,
         ),
         (

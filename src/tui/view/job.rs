@@ -41,8 +41,7 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
 }
 
 fn head(model: &Model, data: &JobData, width: usize) -> Vec<Line> {
-    let shot = &model.snapshot;
-    let standing = state::of_job(&data.row);
+    let standing = jobs::standing(model, &data.row);
     let mut first = Line::of(
         format!("{} {}", standing.glyph, standing.word),
         standing.role,
@@ -61,7 +60,7 @@ fn head(model: &Model, data: &JobData, width: usize) -> Vec<Line> {
         first.push(" · high risk", Role::Warn);
     }
     let mut lines = vec![first];
-    let (why, role) = jobs::why(&data.row, shot);
+    let (why, role) = jobs::why_here(model, &data.row);
     lines.extend(paragraph(&why, role, width).into_iter().take(3));
     lines.push(match model.attempt_shown() {
         Some((at, attempt)) => {

@@ -1,6 +1,7 @@
 //! The jobs: state, how far, and one sentence why each is not moving.
 
 use super::empty;
+use super::header::{self, Pulse};
 use crate::ledger::filter::Filter;
 use crate::ledger::read::{JobRow, JobSort};
 use crate::model::{JobId, WaitKind};
@@ -8,7 +9,8 @@ use crate::tui::app::Model;
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::place::Kind;
 use crate::tui::app::snapshot::Snapshot;
-use crate::tui::text::{Line, labelled, sentence, state, time};
+use crate::tui::text::state::{self, Standing};
+use crate::tui::text::{Line, labelled, sentence, time};
 use crate::tui::theme::Role;
 use crate::tui::widget::Painter;
 use crate::tui::widget::table::{Column, TableRow, cell, draw as draw_table};
@@ -44,7 +46,7 @@ pub fn draw(model: &Model, painter: &mut Painter<'_>, area: Rect) {
         .take(model.list_height())
         .map(|id| TableRow {
             cells: match jobs.rows.get(id) {
-                Some(row) => cells(row, &model.snapshot),
+                Some(row) => cells(model, row),
                 None => vec![cell(id.as_str()), Line::dim("…")],
             },
             selected: list.target() == Some(id.as_str()),
@@ -67,13 +69,37 @@ fn why_empty(model: &Model) -> String {
     }
 }
 
-fn cells(row: &JobRow, shot: &Snapshot) -> Vec<Line> {
+/// Where a job stands. Work that no engine does is not called work.
+pub fn standing(model: &Model, row: &JobRow) -> Standing {
     let standing = state::of_job(row);
+    match header::pulse(model) {
+        Pulse::Stopped if standing.is_work() => state::STOPPED,
+        Pulse::Dead if standing.is_work() => state::DEAD,
+        _ => standing,
+    }
+}
+
+/// Why a job is not moving, and where there is no engine, that.
+pub fn why_here(model: &Model, row: &JobRow) -> (String, Role) {
+    let (text, role) = why(row, &model.snapshot);
+    if row.state.has_ended() {
+        return (text, role);
+    }
+    match header::pulse(model) {
+        Pulse::Alive => (text, role),
+        Pulse::Stopped => (format!("no engine runs; {text}"), role),
+        Pulse::Dead => (format!("the engine fell silent; {text}"), role),
+    }
+}
+
+fn cells(model: &Model, row: &JobRow) -> Vec<Line> {
+    let shot = &model.snapshot;
+    let standing = standing(model, row);
     let mut name = Line::text(row.job.to_string());
     if row.high_risk {
         name.push(" !", Role::Warn);
     }
-    let (why, role) = why(row, shot);
+    let (why, role) = why_here(model, row);
     let ok_role = if row.clauses_total > 0 && row.clauses_passed == row.clauses_total {
         Role::Good
     } else {
@@ -223,7 +249,7 @@ pub fn draw_details(model: &Model, painter: &mut Painter<'_>, area: Rect) {
 /// What one looks for first in a job.
 pub fn summary(model: &Model, row: &JobRow, width: usize) -> Vec<Line> {
     let shot = &model.snapshot;
-    let standing = state::of_job(row);
+    let standing = standing(model, row);
     let mut lines = vec![
         Line::of(
             format!("{} {}", standing.glyph, standing.word),
@@ -232,7 +258,7 @@ pub fn summary(model: &Model, row: &JobRow, width: usize) -> Vec<Line> {
         .with("  ", Role::Text)
         .with(row.job.to_string(), Role::Strong),
     ];
-    let (why, role) = why(row, shot);
+    let (why, role) = why_here(model, row);
     lines.extend(labelled("why", &why, role, 10, width));
     lines.extend(labelled("title", &row.title, Role::Text, 10, width));
     let Some(data) = shot.job.as_ref().filter(|data| data.row.job == row.job) else {

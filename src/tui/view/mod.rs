@@ -52,16 +52,7 @@ pub fn draw(model: &Model, theme: &Theme, ascii: bool, buf: &mut Buffer) -> Opti
             painter.line(parts.title.width - wide - 1, parts.title.y, wide, &line);
         }
     }
-    match model.kind() {
-        Kind::Jobs => jobs::draw(model, &mut painter, parts.body),
-        Kind::Waits => waits::draw(model, &mut painter, parts.body),
-        Kind::Approvals => approvals::draw(model, &mut painter, parts.body),
-        Kind::ToVerify => verify::draw(model, &mut painter, parts.body),
-        Kind::Alerts => alerts::draw(model, &mut painter, parts.body),
-        Kind::Goals => goals::draw(model, &mut painter, parts.body),
-        Kind::Log => log::draw(model, &mut painter, parts.body),
-        _ => draw_page(model, &mut painter, parts.body),
-    }
+    draw_body(model, &mut painter, parts.body);
     if parts.details != Rect::ZERO {
         jobs::draw_details(model, &mut painter, parts.details);
     }
@@ -69,6 +60,44 @@ pub fn draw(model: &Model, theme: &Theme, ascii: bool, buf: &mut Buffer) -> Opti
     let typed = footer::draw(model, &mut painter, parts.status, parts.footer);
     let on_top = dialog::draw(model, &mut painter);
     on_top.or(typed)
+}
+
+fn draw_body(model: &Model, painter: &mut Painter<'_>, area: Rect) {
+    match model.kind() {
+        Kind::Jobs => jobs::draw(model, painter, area),
+        Kind::Waits => waits::draw(model, painter, area),
+        Kind::Approvals => approvals::draw(model, painter, area),
+        Kind::ToVerify => verify::draw(model, painter, area),
+        Kind::Alerts => alerts::draw(model, painter, area),
+        Kind::Goals => goals::draw(model, painter, area),
+        Kind::Log => log::draw(model, painter, area),
+        _ => draw_page(model, painter, area),
+    }
+}
+
+/// The rows of a list as they are drawn, line by line; `None` below the floor.
+pub fn rows_as_text(model: &Model) -> Option<Vec<String>> {
+    let area = model.layout()?.body;
+    let mut buf = Buffer::empty(area);
+    // How it looks does not matter: only the characters are read.
+    let theme = Theme::plain();
+    draw_body(model, &mut Painter::new(&mut buf, &theme, false), area);
+    Some(
+        (area.top()..area.bottom())
+            .map(|y| row_text(&buf, y))
+            .collect(),
+    )
+}
+
+/// A row's characters; the place after a wide one holds nothing of its own.
+fn row_text(buf: &Buffer, y: u16) -> String {
+    let mut text = String::new();
+    let mut x = buf.area.left();
+    while let Some(cell) = buf.cell((x, y)) {
+        text.push_str(cell.symbol());
+        x += crate::tui::text::width(cell.symbol()).max(1) as u16;
+    }
+    text
 }
 
 fn floor(painter: &mut Painter<'_>, area: Rect) {
@@ -110,7 +139,7 @@ fn title(model: &Model) -> (String, String) {
 pub fn list_note(model: &Model) -> String {
     let count = model.ids().len();
     let list = model.list();
-    if count == 0 {
+    if count == 0 || model.snapshot.glance {
         return String::new();
     }
     let last = (list.offset + model.list_height()).min(count);
