@@ -169,10 +169,7 @@ impl Term {
     pub fn end_group(&mut self) {
         let leader = self.child.process_id().unwrap();
         let group = nix::unistd::Pid::from_raw(leader as i32);
-        drop(nix::sys::signal::killpg(
-            group,
-            nix::sys::signal::Signal::SIGKILL,
-        ));
+        nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL).unwrap();
     }
 
     /// Takes the terminal away as a lost connection does: the last descriptor of its other end is closed.
