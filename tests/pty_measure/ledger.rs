@@ -169,6 +169,7 @@ impl Built {
     fn asks(&mut self, job: &str, position: u64) {
         self.reconciles(job, position);
         let asked = Event::ApprovalRequested {
+            action: Action::CutOver,
             approval: ApprovalId(id(1, position)),
             digest: digest_bytes(job.as_bytes()),
             parts: json!({"contract": digest_bytes(b"contract"), "config": self.config}),
