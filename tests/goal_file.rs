@@ -74,6 +74,7 @@ id = "repair"
 worker = "chat"
 provider = "anthropic"
 model = "m"
+max_turns = 9
 
 [provider.anthropic]
 api_key = { env = "KEY" }
@@ -137,10 +138,11 @@ fn every_section_of_the_design_is_taken() {
     assert_eq!(goal.strategies[1].params["provider"], "anthropic");
     let key = goal.providers["anthropic"].api_key.as_ref();
     assert_eq!(key.unwrap()["env"], "KEY");
+    assert_eq!(goal.strategies[1].params["max_turns"], 9);
     assert_eq!(contract.world.ports["source"]["path"], "a.crontab");
     assert!(goal.questions.iter().any(|q| q.contains("no_such_checker")));
     assert_eq!(goal.questions.len(), 1, "{:?}", goal.questions);
-    for word in ["chat", "[spin]", "[soak]", "[budget.tokens]"] {
+    for word in ["[spin]", "[soak]", "[budget.tokens]"] {
         assert!(goal.notes.iter().any(|note| note.contains(word)), "{word}");
     }
 }

@@ -67,6 +67,7 @@ fn printed() -> BTreeMap<String, Value> {
         all[7]
     );
     all.push(demo.run(&["show", job, "--config"]));
+    all.push(demo.run(&["questions", "--all"]));
     all.push(demo.run(&["verify"]));
     all.push(demo.run(&["verify-op", "list"]));
     let operation = all[8]["operations"][0]["operation"]

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use support::number_of;
 use support::practice::{
-    Demo, assert_kept_its_promises, different_outputs, scenario, wrong_effects,
+    Demo, assert_kept_its_promises, different_outputs, of_class, scenario, wrong_effects,
 };
 
 struct Done {
@@ -98,6 +98,81 @@ fn the_same_seed_gives_the_same_report_and_jobs() {
     };
     assert_eq!(comparable(&first.report), comparable(&again.report));
     assert_eq!(first.demo.jobs(), again.demo.jobs());
+}
+
+/// Script, then the practice model: nearly all that can be moved is, and every loop began with the same bytes.
+#[test]
+fn the_practice_model_repairs_what_the_script_leaves() {
+    let first = first();
+    let rows = scenario();
+    let ends = first.demo.ends();
+    let convertible: BTreeSet<String> = of_class(&rows, "mechanical")
+        .union(&of_class(&rows, "repair"))
+        .cloned()
+        .collect();
+    assert_eq!(convertible.len(), 97);
+    let left: Vec<_> = convertible
+        .iter()
+        .filter(|job| ends[*job].0 != "cut_over")
+        .map(|job| (job, &ends[job].1))
+        .collect();
+    assert!(left.len() * 20 <= convertible.len(), "{left:#?}");
+    for job in of_class(&rows, "impossible") {
+        assert_eq!(ends[&job].0, "handed_over", "{job}");
+    }
+    let models = &first.report["practice_model"];
+    assert_eq!(models["names"], serde_json::json!(["practice model"]));
+    assert_eq!(models["prefixes"], 1, "{models}");
+    let share = models["cached_share"].as_f64().unwrap();
+    assert!(share >= 0.85, "{models}");
+    // Counted by hand from the turns, not from the report's own sums.
+    let ledger = support::look(&first.demo.ledger());
+    let (input, read): (i64, i64) = ledger
+        .query_row(
+            "select sum(uncached + cache_write + cache_read), sum(cache_read) from turns where source = 'reported'",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .unwrap();
+    assert!(read as f64 >= 0.85 * input as f64, "{read} of {input}");
+    // It misbehaved, and what it did is on record.
+    for (tool, outcome) in [("acknowledge", "drift"), ("finish", "error")] {
+        let count: i64 = ledger
+            .query_row(
+                "select count(*) from tool_calls where tool = ?1 and outcome = ?2",
+                [tool, outcome],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert!(count > 0, "{tool} {outcome}");
+    }
+}
+
+/// The same turns in one conversation that keeps everything it read take several times the input.
+#[test]
+fn one_long_session_costs_more_input() {
+    let first = first();
+    let reader = dogwatch::ledger::Reader::open(&first.demo.ledger()).unwrap();
+    let goal = dogwatch::model::GoalId::from("practice");
+    let both = dogwatch::lab::long_session::compare(reader.view(), &goal).unwrap();
+    println!(
+        "{} turns: {} tokens in short loops, {} in one session with {} compactions: {:.1} times; the estimate says 3.5",
+        both.turns,
+        both.short,
+        both.long,
+        both.compactions,
+        both.ratio()
+    );
+    assert!(both.turns > 200 && both.compactions > 0, "{both:?}");
+    assert!(both.ratio() > 3.5, "{both:?}");
+    // The short side is what the provider's own accounting says, to a tenth.
+    let models = &first.report["practice_model"];
+    let counted: u64 = ["uncached", "cache_write", "cache_read"]
+        .iter()
+        .map(|key| models[*key].as_u64().unwrap())
+        .sum();
+    let difference = both.short.abs_diff(counted) as f64 / counted as f64;
+    assert!(difference < 0.15, "{} and {counted}", both.short);
 }
 
 /// `tests/kill.rs` runs another seed each time; `DOGWATCH_SEEDS` is how many more are run here, uncut.

@@ -126,6 +126,7 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
                 "operations": report.operations,
                 "queries": { "used": report.queries_used, "limit_per_day": per_day },
                 "approvals": report.approvals,
+                "practice_model": super::run::models_json(&report.models),
                 "chain": chain,
                 "ledger": ledger,
                 "world": place.join(practice::goal::WORLD_FILE),

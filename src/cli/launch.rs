@@ -1,6 +1,7 @@
 //! From an adopted goal to a running engine.
 
 use super::error::CliError;
+use super::models::of_plan;
 use crate::contract::{Goal, GoalError, apply_overrides, parse_goal};
 use crate::engine::adopt::{list_jobs, take_up};
 use crate::engine::call::Context;
@@ -12,7 +13,7 @@ use crate::ledger::read::ContractRow;
 use crate::model::{GoalId, TimeMs, time::Clock};
 use crate::worker::ProcessWorker;
 use crate::worker::agent::AgentSettings;
-use crate::worker::provider::HttpProvider;
+use crate::worker::provider::{Cancel, HttpProvider};
 use crate::world::{open_world, practice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -134,6 +135,7 @@ pub fn launch(what: &Launch<'_>) -> Result<Launched, CliError> {
                 "Nothing was started. Check TMPDIR.",
             )
         })?;
+    let (models, redactor) = of_plan(&goal)?;
     let context = Context {
         world,
         base_dir: Arc::new(goal.base_dir.clone()),
@@ -144,6 +146,9 @@ pub fn launch(what: &Launch<'_>) -> Result<Launched, CliError> {
         }),
         declared_proofs: on_practice,
         worker_ms: if on_practice { 20_000 } else { 0 },
+        providers: Arc::new(models),
+        redactor,
+        cancel: Cancel::default(),
     };
     let executor: Box<dyn Executor> = if on_practice {
         Box::new(Inline::new(context.clone()))

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, no logic of its own.
 
 mod adopt;
+mod answer;
 mod approvals;
 mod approve;
 mod attach;
@@ -14,16 +15,19 @@ mod doctor_models;
 mod error;
 mod jobs;
 mod launch;
+mod models;
 mod output;
 mod place;
 mod practice;
 mod providers;
+mod questions;
 mod reject;
 mod rollback;
 mod run;
 mod show;
 mod status;
 mod story;
+mod transcript;
 mod verify;
 mod verify_op;
 mod welcome;
@@ -83,6 +87,10 @@ enum Command {
     Reject(reject::Args),
     /// Ask that a cut-over job goes back to the old side; an approver decides it.
     Rollback(rollback::Args),
+    /// List what workers ask people.
+    Questions(questions::Args),
+    /// Answer a worker's question; the job waits for it at no cost.
+    Answer(answer::Args),
     /// Open the goal's world and say what it is trusted with; with --prove, measure it in staging.
     Doctor(doctor::Args),
     /// Operations of unknown outcome: list, show, look again, rule.
@@ -121,6 +129,8 @@ impl Cli {
             Some(Command::Approve(args)) => approve::run(&args, common),
             Some(Command::Reject(args)) => reject::run(&args, common),
             Some(Command::Rollback(args)) => rollback::run(&args, common),
+            Some(Command::Questions(args)) => questions::run(&args, common),
+            Some(Command::Answer(args)) => answer::run(&args, common),
             Some(Command::Doctor(args)) => doctor::run(&args, common),
             Some(Command::VerifyOp(args)) => verify_op::run(&args, common),
             Some(Command::Verify(args)) => verify::run(&args, common),

@@ -11,6 +11,7 @@ use super::place::{goal, ledger_path};
 use crate::engine::report::{Report, report};
 use crate::engine::run::{Finish, Settings, Stop};
 use crate::ledger::Reader;
+use crate::ledger::read::TokenTotals;
 use crate::model::{Account, SafeText};
 use crate::tui::notice::Watch;
 use serde_json::json;
@@ -186,6 +187,10 @@ pub fn text_of(report: &Report, finish: Finish) -> String {
         report.approvals.approved,
         report.approvals.rejected,
     );
+    if report.models.turns > 0 {
+        out.push('\n');
+        out.push_str(&models_text(&report.models));
+    }
     if !report.handed_over.is_empty() {
         out.push_str("\nhanded over:");
     }
@@ -193,4 +198,27 @@ pub fn text_of(report: &Report, finish: Finish) -> String {
         out.push_str(&format!("\n  {}: {}", one.job, SafeText::line(&one.reason)));
     }
     out
+}
+
+/// What chat workers took, in one line.
+fn models_text(models: &TokenTotals) -> String {
+    let input = models.uncached + models.cache_write + models.cache_read;
+    let share = models.cached_share().unwrap_or(0.0) * 100.0;
+    format!(
+        "{}: {} turns, {input} tokens in ({share:.1} % of them from cache), {} out; {} drifted, {} calls refused",
+        models.names.join(", "),
+        models.turns,
+        models.output,
+        models.drift,
+        models.refused
+    )
+}
+
+/// The same as JSON.
+pub fn models_json(models: &TokenTotals) -> serde_json::Value {
+    let mut value = serde_json::to_value(models).unwrap_or_default();
+    if let Some(map) = value.as_object_mut() {
+        map.insert("cached_share".to_owned(), models.cached_share().into());
+    }
+    value
 }

@@ -4,6 +4,7 @@ use super::Common;
 use super::error::{CliError, ExitCode};
 use super::output::{print_json, print_text, table};
 use super::place::{goal, job, reader};
+use super::transcript;
 use crate::ledger::facts::JobFacts;
 use crate::ledger::read::{AttemptRow, EvidenceRow, OperationRow, View};
 use crate::model::{Digest, SafeText};
@@ -17,6 +18,12 @@ pub struct Args {
     /// Print the current config as well.
     #[arg(long)]
     config: bool,
+    /// Print what the model and its tools said, in every attempt.
+    #[arg(long)]
+    transcript: bool,
+    /// With --transcript: nothing folded.
+    #[arg(long, requires = "transcript")]
+    whole: bool,
     /// The goal.
     #[arg(long, value_name = "ID")]
     goal: Option<String>,
@@ -41,6 +48,15 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
         (Some(digest), true) => Some(text(view, digest)?),
         _ => None,
     };
+    let mut transcripts = Vec::new();
+    if args.transcript {
+        for one in &attempts {
+            let turns = view.transcript(&row.goal, &id, one.attempt)?;
+            if !turns.is_empty() {
+                transcripts.push((one.attempt, turns));
+            }
+        }
+    }
     if common.json {
         let details: Vec<Value> = evidence
             .iter()
@@ -55,18 +71,21 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
             "dogwatch.show/1",
             json!({
                 "goal": row.goal, "job": id, "facts": facts, "attempts": attempts, "evidence": details,
-                "operations": operations, "config": config,
+                "operations": operations, "config": config, "turns": view.turns(&row.goal, &id)?,
+                "tool_calls": view.tool_calls(&row.goal, &id)?,
+                "transcript": transcripts.iter().map(|(attempt, turns)| json!({
+                    "attempt": attempt, "turns": turns,
+                })).collect::<Vec<_>>(),
             }),
         )?;
         return Ok(ExitCode::Done);
     }
-    print_text(&render(
-        &facts,
-        &attempts,
-        &evidence,
-        &operations,
-        config.as_deref(),
-    ))?;
+    let mut out = render(&facts, &attempts, &evidence, &operations, config.as_deref());
+    for (attempt, turns) in &transcripts {
+        out.push('\n');
+        out.push_str(transcript::render(attempt.0, turns, args.whole).trim_end());
+    }
+    print_text(&out)?;
     Ok(ExitCode::Done)
 }
 
@@ -93,6 +112,16 @@ fn render(
         facts.queries,
         facts.tries_total
     );
+    if facts.tokens() > 0 {
+        out.push_str(&format!("{} tokens spent by models\n", facts.tokens()));
+    }
+    if let Some(question) = &facts.chat.question {
+        out.push_str(&format!(
+            "the worker asks since {}: {}\n",
+            question.asked_at,
+            SafeText::line(&question.text)
+        ));
+    }
     if let Some(wait) = &facts.wait {
         out.push_str(&format!(
             "waits: {}; next look {}, overdue {}\n",

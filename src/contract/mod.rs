@@ -8,8 +8,8 @@ pub mod types;
 pub mod workdays;
 
 pub use parse::{
-    GoalError, Problem, absolute_overrides, apply_overrides, parse_goal, parse_goal_bytes,
-    read_goal_file,
+    GoalError, Problem, absolute_overrides, apply_overrides, is_secret_key, parse_goal,
+    parse_goal_bytes, read_goal_file,
 };
 pub use provider::{AuthStyle, Price, Protocol, ProviderSettings, ProxyRule};
 pub use types::*;

@@ -3,11 +3,17 @@
 use crate::check::{CheckInput, Evidence, checker};
 use crate::contract::{Clause, Strategy};
 use crate::model::{Action, JobId, OperationId, TimeMs, Verdict};
+use crate::worker::chat::redact::Redactor;
+use crate::worker::provider::{
+    Cancel, Provider, TurnFailure, TurnFailureClass, TurnLimits, TurnReply, TurnRequest,
+};
 use crate::worker::{PrepareRequest, Prepared, Worker};
 use crate::world::World;
 use crate::world::ports::{
     Effect, EffectRef, EffectRequest, Lookup, Output, PortError, RunState, Side, Timed,
 };
+use crate::world::worker_sql::{self, WorkerSqlError, job_tables};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -40,6 +46,15 @@ pub enum Call {
     },
     /// Judge a clause.
     Check(Box<CheckCall>),
+    /// Ask a model for its next turn.
+    Turn(Box<TurnCall>),
+    /// Run a model's query on its job's tables.
+    ToolQuery(Box<ToolQuery>),
+    /// What did the old host give this job beside its own text?
+    OldHost {
+        /// The job.
+        job: JobId,
+    },
     /// What would a cutover set off?
     Consequences {
         /// The job.
@@ -58,6 +73,39 @@ pub struct PrepareCall {
     pub strategy: Strategy,
     /// With what.
     pub request: PrepareRequest,
+}
+
+/// A model's turn; what it may take is reserved.
+#[derive(Debug, Clone)]
+pub struct TurnCall {
+    /// The provider's name.
+    pub provider: String,
+    /// What is asked.
+    pub request: TurnRequest,
+    /// Milliseconds until it is given up.
+    pub within_ms: i64,
+    /// The engine's time.
+    pub at: TimeMs,
+}
+
+/// A model's query.
+#[derive(Debug, Clone)]
+pub struct ToolQuery {
+    /// The job.
+    pub job: JobId,
+    /// Its table.
+    pub table: String,
+    /// As the model wrote it.
+    pub sql: String,
+}
+
+/// Why a model's query has no rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolQueryError {
+    /// It was not sent and costs nothing.
+    Refused(String),
+    /// It was sent.
+    Failed(String),
 }
 
 /// A checker's turn.
@@ -92,6 +140,12 @@ pub enum Reply {
     RunState(Result<RunState, PortError>),
     /// Of `Check`.
     Checked(Result<Evidence, PortError>),
+    /// Of `Turn`.
+    Turn(Result<TurnReply, Box<TurnFailure>>),
+    /// Of `ToolQuery`.
+    ToolQuery(Result<String, ToolQueryError>),
+    /// Of `OldHost`.
+    OldHost(Result<String, String>),
     /// Of `Consequences`.
     Consequences(Result<Vec<String>, PortError>),
 }
@@ -109,6 +163,12 @@ pub struct Context {
     pub declared_proofs: bool,
     /// Virtual milliseconds that a worker's turn takes; 0 when time is real.
     pub worker_ms: i64,
+    /// Who answers turns, by the name that strategies use.
+    pub providers: Arc<BTreeMap<String, Arc<dyn Provider>>>,
+    /// Takes secrets out of what goes into a conversation and what comes back.
+    pub redactor: Redactor,
+    /// Ends turns that are under way.
+    pub cancel: Cancel,
 }
 
 /// Makes one call; blocks until it is answered.
@@ -131,10 +191,77 @@ pub fn perform(call: &Call, context: &Context) -> Timed<Reply> {
             job, staged, at, ..
         } => map_result(world.target.run_state(job, staged, *at), Reply::RunState),
         Call::Check(call) => map_result(judge(call, context), Reply::Checked),
+        Call::Turn(call) => Timed {
+            value: Reply::Turn(turn(call, context)),
+            took_ms: context.worker_ms,
+        },
+        Call::ToolQuery(query) => tool_query(query, context),
+        Call::OldHost { job } => match world.source.beside(job) {
+            Ok(timed) => map(timed, |text| Reply::OldHost(Ok(text))),
+            Err(error) => Timed {
+                value: Reply::OldHost(Err(error.what)),
+                took_ms: 1_000,
+            },
+        },
         Call::Consequences { job, config, at } => map_result(
             world.target.consequences(job, config, *at),
             Reply::Consequences,
         ),
+    }
+}
+
+fn turn(call: &TurnCall, context: &Context) -> Result<TurnReply, Box<TurnFailure>> {
+    let limits = TurnLimits {
+        now: call.at,
+        within_ms: call.within_ms,
+        cancel: context.cancel.clone(),
+    };
+    match context.providers.get(&call.provider) {
+        Some(provider) => provider.turn(&call.request, &limits),
+        None => Err(Box::new(broken_turn(format!(
+            "the provider {:?} is not configured",
+            call.provider
+        )))),
+    }
+}
+
+/// A turn that ended without having been asked for.
+pub(super) fn broken_turn(message: String) -> TurnFailure {
+    TurnFailure {
+        class: TurnFailureClass::StopConfig,
+        not_before: None,
+        status: None,
+        code: "engine".to_owned(),
+        maybe_billed: false,
+        usage: None,
+        most_retries: 0,
+        fallback: false,
+        slow_down: false,
+        request_id: None,
+        message,
+    }
+}
+
+fn tool_query(call: &ToolQuery, context: &Context) -> Timed<Reply> {
+    let Some(warehouse) = &context.world.warehouse else {
+        let why = "this goal has no warehouse".to_owned();
+        return Timed::now(Reply::ToolQuery(Err(ToolQueryError::Refused(why))));
+    };
+    let tables = job_tables(
+        warehouse.as_ref(),
+        &call.job,
+        &[&call.table],
+        &[Side::Legacy, Side::Staging],
+    );
+    match worker_sql::query(warehouse.as_ref(), &tables, &call.sql) {
+        Ok(timed) => map(timed, |rows| Reply::ToolQuery(Ok(rows.to_text()))),
+        Err(WorkerSqlError::Refused(refused)) => Timed::now(Reply::ToolQuery(Err(
+            ToolQueryError::Refused(refused.to_string()),
+        ))),
+        Err(WorkerSqlError::Failed(error)) => Timed {
+            value: Reply::ToolQuery(Err(ToolQueryError::Failed(error.what))),
+            took_ms: 1_000,
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! What to do next for one job. Pure and total: the same facts give the same step.
 
 use super::approval::{Bundle, bundle};
+use super::chat::{self, ChatStep};
 use super::outage::hold;
 use super::surroundings::{ClauseView, GateView, Surroundings, lineage_digest, stored_lineage};
 use super::walls::wait_for_owner;
@@ -10,6 +11,7 @@ use crate::model::{
     Action, ApprovalId, ClauseId, FailureClass, JobState, OperationId, OperationState, TimeMs,
     Verdict, WAREHOUSE_QUERIES, WaitKind, Wake,
 };
+use crate::worker::chat::settings::is_chat;
 use crate::world::ports::{Hold, Upstream};
 
 /// Refusals in a row that are not the job's fault before a person is asked.
@@ -46,6 +48,8 @@ pub enum Step {
     StartAttempt(usize),
     /// Let the worker propose a config.
     Prepare,
+    /// A step of a chat worker's loop.
+    Chat(ChatStep),
     /// Create the config in staging and run it, built upon this lineage.
     Stage(Vec<Upstream>),
     /// Look at the staging run.
@@ -92,7 +96,7 @@ pub fn decide(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: Time
     let step = settle_first(job, now)
         .or_else(|| super::rollback::step(job, rules, now))
         .or_else(|| before_work(job, around, now))
-        .or_else(|| prepare(job, rules))
+        .or_else(|| prepare(job, rules, around, now))
         .or_else(|| stage(job, rules, around, now))
         .or_else(|| check(job, around, now))
         .unwrap_or_else(|| gate(job, rules, around, now));
@@ -110,6 +114,7 @@ fn within_walls(step: Step, around: &Surroundings, now: TimeMs) -> Step {
             | Step::Check(..)
             | Step::Request(_)
             | Step::CutOver(_)
+            | Step::Chat(ChatStep::Turn)
     );
     if let Some(why) = walls.shut.as_ref().filter(|_| starts) {
         return Step::Wait(wait_for_owner(format!("budget {why}"), now));
@@ -162,6 +167,9 @@ fn settle_first(job: &JobFacts, now: TimeMs) -> Option<Step> {
 }
 
 fn before_work(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Step> {
+    if let Some(step) = chat::lost(job) {
+        return Some(step);
+    }
     if job.production.is_some() && job.state != JobState::CutOver {
         // The environment is fact: whoever has the job, it is in production.
         return Some(Step::Confirm);
@@ -230,7 +238,7 @@ fn last_trouble(job: &JobFacts) -> String {
     }
 }
 
-fn prepare(job: &JobFacts, rules: Rules<'_>) -> Option<Step> {
+fn prepare(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Option<Step> {
     let Some(current) = job.strategy.map(|index| index as usize) else {
         return Some(match rules.strategies.first() {
             Some(_) => Step::StartAttempt(0),
@@ -250,6 +258,9 @@ fn prepare(job: &JobFacts, rules: Rules<'_>) -> Option<Step> {
             None => Step::HandOver(format!("no config: {why}")),
         });
     }
+    if let Some(strategy) = rules.strategies.get(current).filter(|one| is_chat(one)) {
+        return Some(chat::next(job, strategy, around, now));
+    }
     if job.prepare_tries >= rules.contract.limits.staging_tries {
         return Some(Step::HandOver(format!(
             "the worker failed {} times",
@@ -259,20 +270,22 @@ fn prepare(job: &JobFacts, rules: Rules<'_>) -> Option<Step> {
     Some(Step::Prepare)
 }
 
-/// A script answers the same question the same way, so it is not asked twice; a command may repair.
+/// A script answers the same question the same way, so it is not asked twice; a command or a model may repair.
 fn after_failed_config(job: &JobFacts, rules: Rules<'_>, current: usize) -> Step {
     let failures = job.last_failures.join("; ");
     let repairs = rules
         .strategies
         .get(current)
-        .is_some_and(|one| one.worker == "command");
+        .is_some_and(|one| matches!(one.worker.as_str(), "command" | "chat"));
     let same_change = job.attempt_open && job.config == job.failed_config;
     if repairs && !same_change && job.repair_rounds < rules.contract.limits.repair_rounds {
         return Step::StartAttempt(current);
     }
     match usable_strategy(rules, current + 1) {
         Some(next) => Step::StartAttempt(next),
-        None if failures.is_empty() => Step::HandOver("every strategy was tried".to_owned()),
+        None if failures.is_empty() => {
+            Step::HandOver("every strategy was tried; none gave a config".to_owned())
+        }
         None => Step::HandOver(failures),
     }
 }
@@ -283,7 +296,7 @@ fn usable_strategy(rules: Rules<'_>, from: usize) -> Option<usize> {
         rules
             .strategies
             .get(*index)
-            .is_some_and(|one| matches!(one.worker.as_str(), "script" | "command"))
+            .is_some_and(|one| matches!(one.worker.as_str(), "script" | "command" | "chat"))
     })
 }
 

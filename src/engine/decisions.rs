@@ -5,7 +5,7 @@ use super::index::is_returning;
 use super::rig::Sabotage;
 use super::rollback::rollback_bundle;
 use super::run::{Engine, EngineError};
-use crate::ledger::event::{Act, Actor, Event};
+use crate::ledger::event::{Act, Actor, Event, QuestionAnswered};
 use crate::ledger::facts::{ApprovalState, JobFacts};
 use crate::ledger::read::DecisionRow;
 use crate::model::{
@@ -34,6 +34,7 @@ impl Engine {
         if damaged.is_none() {
             return self.answer_without_job(decision, &verdict.err().unwrap_or_default());
         }
+        let asked = self.facts(id)?.chat.question.map(|open| open.call);
         let (accepted, why) = match verdict {
             Ok((events, why)) => {
                 for event in events {
@@ -55,6 +56,11 @@ impl Engine {
             match &decision.act {
                 Act::HandOver { reason } => {
                     self.hand_over(id, &format!("handed over by {}: {reason}", decision.by))?;
+                }
+                Act::Answer { text, .. } => {
+                    if let Some(call) = asked {
+                        self.question_answered(id, call, &decision.by.0, text)?;
+                    }
                 }
                 Act::Retry => {
                     self.move_to(
@@ -132,6 +138,7 @@ impl Engine {
                 }],
                 "kept for the next attempt".to_owned(),
             )),
+            Act::Answer { question, text } => judge_answer(facts, by, question, text),
             Act::Rule {
                 operation,
                 happened,
@@ -271,6 +278,23 @@ impl Engine {
         });
         Ok(())
     }
+}
+
+/// A question is answered once, by whoever knows.
+fn judge_answer(facts: &JobFacts, by: &Account, question: &str, text: &str) -> Verdict {
+    let open = facts.chat.question.as_ref();
+    if open.is_none_or(|own| own.id != question) {
+        return Err("that question is not open".to_owned());
+    }
+    if text.trim().is_empty() {
+        return Err("the answer is empty".to_owned());
+    }
+    let answered = Event::QuestionAnswered(QuestionAnswered {
+        question: question.to_owned(),
+        by: Some(by.clone()),
+        text: text.chars().take(4_000).collect(),
+    });
+    Ok((vec![answered], "the worker goes on with it".to_owned()))
 }
 
 /// `may_cut_over`: whether this account decides cutovers; only such a one rules on them.

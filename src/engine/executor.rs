@@ -1,6 +1,6 @@
 //! Where calls run: inline on a practice clock, or on a few threads in real time.
 
-use super::call::{Call, Context, Reply, perform};
+use super::call::{Call, Context, Reply, ToolQueryError, broken_turn, perform};
 use crate::model::{FailureClass, TimeMs};
 use crate::worker::{PrepareFailure, Prepared};
 use crate::world::ports::{Effect, Lookup, PortError};
@@ -142,6 +142,13 @@ fn broken(call: &Call) -> Reply {
         Call::LookUp { .. } => Reply::LookUp(Lookup::CannotTell { why }),
         Call::RunState { .. } => Reply::RunState(Err(error)),
         Call::Check(_) => Reply::Checked(Err(error)),
+        Call::Turn(_) => {
+            let mut failure = broken_turn(why);
+            failure.maybe_billed = true;
+            Reply::Turn(Err(Box::new(failure)))
+        }
+        Call::ToolQuery(_) => Reply::ToolQuery(Err(ToolQueryError::Failed(why))),
+        Call::OldHost { .. } => Reply::OldHost(Err(why)),
         Call::Consequences { .. } => Reply::Consequences(Err(error)),
     }
 }

@@ -7,6 +7,7 @@ pub mod adopt;
 mod agents;
 pub mod approval;
 pub mod call;
+pub mod chat;
 mod checkers;
 mod cycles;
 pub mod decide;

@@ -72,6 +72,11 @@ impl Engine {
             Step::CloseCheck => self.close_check(id, facts)?,
             Step::StartAttempt(index) => self.start_attempt(id, facts, index)?,
             Step::Prepare => self.call_worker(id, facts)?,
+            Step::Chat(step) => {
+                if self.chat_step(id, facts, step)? {
+                    return Ok(true);
+                }
+            }
             Step::Stage(_)
                 if self.rig.fires(
                     Sabotage::RefusalIsTry,
@@ -88,13 +93,7 @@ impl Engine {
             Step::FailConfig(failures) => {
                 let reason = failures.join("; ");
                 self.emit(id, Event::ConfigFailed { failures })?;
-                self.emit(
-                    id,
-                    Event::AttemptEnded {
-                        outcome: "failed".to_owned(),
-                        reason,
-                    },
-                )?;
+                self.end_attempt(id, "failed", &reason)?;
             }
             Step::Reconciled(reason) => self.move_to(id, JobState::Reconciled, &reason)?,
             Step::Request(_) => self.call_consequences(id, facts)?,
@@ -171,13 +170,7 @@ impl Engine {
                 .prepare_refused
                 .clone()
                 .unwrap_or_else(|| "the same config was proposed again".to_owned());
-            self.emit(
-                id,
-                Event::AttemptEnded {
-                    outcome: "failed".to_owned(),
-                    reason,
-                },
-            )?;
+            self.end_attempt(id, "failed", &reason)?;
         }
         let Some(strategy) = self.goal.strategies.get(index).map(|one| one.id.clone()) else {
             return self.hand_over(id, "the plan has no such strategy");
@@ -463,13 +456,7 @@ impl Engine {
     pub(super) fn hand_over(&mut self, id: &JobId, reason: &str) -> Result<(), EngineError> {
         let facts = self.facts(id)?;
         if facts.attempt_open {
-            self.emit(
-                id,
-                Event::AttemptEnded {
-                    outcome: "handed_over".to_owned(),
-                    reason: reason.to_owned(),
-                },
-            )?;
+            self.end_attempt(id, "handed_over", reason)?;
         }
         if let Some(own) = facts.approval.as_ref()
             && matches!(own.state, ApprovalState::Open | ApprovalState::Approved)

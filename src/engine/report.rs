@@ -1,7 +1,7 @@
 //! The closing report, from the ledger alone.
 
 use crate::ledger::LedgerError;
-use crate::ledger::read::{Overview, View};
+use crate::ledger::read::{Overview, TokenTotals, View};
 use crate::model::{GoalId, JobId, JobState};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -84,6 +84,8 @@ pub struct Report {
     pub queries_used: u64,
     /// Decided requests.
     pub approvals: ApprovalCounts,
+    /// What chat workers took, as their providers counted.
+    pub models: TokenTotals,
     /// Jobs that a person has now, with the reason.
     pub handed_over: Vec<HandedOver>,
 }
@@ -111,6 +113,7 @@ pub fn report(view: View<'_>, goal: &GoalId) -> Result<Report, LedgerError> {
             approved: of(&approvals, "approved") + of(&approvals, "used"),
             rejected: of(&approvals, "rejected"),
         },
+        models: view.token_totals(goal)?,
         handed_over: facts
             .into_iter()
             .filter(|one| one.state == JobState::HandedOver)

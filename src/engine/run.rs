@@ -7,6 +7,7 @@ mod turn;
 pub use super::stop::Stop;
 
 use super::call::{Call, Context};
+use super::chat::ProviderHolds;
 use super::checkers::{checker_digests, clause_views};
 use super::executor::{Executor, Ticket};
 use super::heartbeat::Heart;
@@ -19,7 +20,7 @@ use super::walls::{Reached, Walls};
 use super::waves::Waves;
 use crate::contract::Goal;
 use crate::contract::workdays::{add_working_ms, day_length_ms};
-use crate::ledger::event::Entry;
+use crate::ledger::event::{CallRef, Entry};
 use crate::ledger::facts::JobFacts;
 use crate::ledger::{Batch, Ledger, LedgerError};
 use crate::model::{ClauseId, Digest, JobId, JobState, OperationId, TimeMs, time::Clock};
@@ -99,6 +100,15 @@ pub(super) enum Errand {
         day: String,
     },
     Request,
+    Turn(u32),
+    ToolQuery {
+        turn: u32,
+        call: CallRef,
+    },
+    OldHost {
+        turn: u32,
+        call: CallRef,
+    },
 }
 
 /// The engine of one goal.
@@ -117,6 +127,7 @@ pub struct Engine {
     pub(super) proofs: Proofs,
     pub(super) waves: Waves,
     pub(super) outages: Outages,
+    pub(super) provider_holds: ProviderHolds,
     checkers: BTreeMap<ClauseId, Digest>,
     pub(super) now: TimeMs,
     pub(super) in_flight: BTreeMap<Ticket, (JobId, Errand)>,
@@ -231,6 +242,7 @@ impl Engine {
             proofs,
             waves,
             outages,
+            provider_holds: ProviderHolds::default(),
             checkers,
             now,
             in_flight: BTreeMap::new(),
@@ -283,6 +295,7 @@ impl Engine {
             in_cycle: job.in_cycle,
             gate: self.gate(job.view.state),
             outages: self.outages.view(id),
+            provider_holds: self.provider_holds.view(self.now),
         }
     }
 

@@ -72,6 +72,13 @@ impl Engine {
                 self.checked(id, key, result)?;
             }
             (Errand::Request, Reply::Consequences(result)) => self.request(id, result)?,
+            (Errand::Turn(turn), Reply::Turn(result)) => self.turn_answered(id, turn, result)?,
+            (Errand::ToolQuery { turn, call }, Reply::ToolQuery(result)) => {
+                self.query_answered(id, turn, &call, result)?;
+            }
+            (Errand::OldHost { turn, call }, Reply::OldHost(result)) => {
+                self.old_host_answered(id, turn, &call, result)?;
+            }
             (errand, _) => {
                 let why =
                     format!("an answer of the wrong kind came for {errand:?}; this is a defect");

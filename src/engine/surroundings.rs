@@ -97,6 +97,8 @@ pub struct Surroundings {
     pub gate: GateView,
     /// Parts of the world that are out.
     pub outages: BTreeMap<WorldPart, OutageView>,
+    /// Providers that are not asked for a while: why, and until when.
+    pub provider_holds: BTreeMap<String, (String, TimeMs)>,
 }
 
 impl Surroundings {

@@ -1,5 +1,6 @@
 //! Measures of the mechanism itself.
 
+pub mod long_session;
 pub mod noise;
 pub mod noop;
 pub mod noop_goal;

@@ -109,6 +109,9 @@ impl NoopGoal {
             worker: Arc::new(NoopWorker),
             declared_proofs: true,
             worker_ms: WORKER_MS,
+            providers: Arc::default(),
+            redactor: crate::worker::chat::redact::Redactor::default(),
+            cancel: crate::worker::provider::Cancel::default(),
         };
         let engine = Engine::new(Parts {
             ledger,

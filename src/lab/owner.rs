@@ -10,7 +10,10 @@ use crate::model::{Account, GoalId, TimeMs};
 /// The account of the simulated owner; the ledger shows every decision under this name.
 pub const PRACTICE_OWNER: &str = "practice-owner";
 
-/// Approves the oldest request each time.
+/// What it answers to every question of a worker.
+const ANSWER: &str = "Nothing is known beside what is written down. Go by the evidence.";
+
+/// Answers the oldest question, or approves the oldest request, each time.
 #[derive(Debug)]
 pub struct PracticeOwner {
     goal: GoalId,
@@ -38,6 +41,16 @@ impl Operator for PracticeOwner {
             return Ok(Vec::new());
         }
         self.free_at = now.plus_ms(self.each_ms);
+        let account = Account(PRACTICE_OWNER.to_owned());
+        if let Some(asked) = ledger.read().open_questions(&self.goal)?.into_iter().next() {
+            let act = Act::Answer {
+                question: asked.question,
+                text: ANSWER.to_owned(),
+            };
+            return Ok(vec![decide::entry(
+                &self.goal, &asked.job, act, &account, "", now, now,
+            )]);
+        }
         let Some(first) = ledger.read().oldest_open_approval(&self.goal)? else {
             return Ok(Vec::new());
         };
@@ -45,7 +58,6 @@ impl Operator for PracticeOwner {
             approval: first.approval.clone(),
             digest: first.digest.clone(),
         };
-        let account = Account(PRACTICE_OWNER.to_owned());
         // No origin and no process in the id: the same seed gives the same ledger.
         Ok(vec![decide::entry(
             &self.goal, &first.job, act, &account, "", now, now,

@@ -1,6 +1,7 @@
 //! The one function that writes projections: an event in, rows changed, in the event's transaction.
 
 mod budgets;
+mod chat;
 mod goals;
 mod jobs;
 mod outages;
@@ -43,6 +44,7 @@ impl<'a> Applier<'a> {
         self.apply_check(seq, entry)?;
         self.apply_budget(seq, entry)?;
         self.apply_approval(entry)?;
+        self.apply_chat(seq, entry)?;
         self.apply_decision(seq, entry)?;
         self.apply_outage(seq, entry)?;
         self.apply_goal_notes(seq, entry)

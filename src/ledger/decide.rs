@@ -61,6 +61,10 @@ fn cut(act: Act) -> Act {
             reason: short(reason),
         },
         Act::Comment { text } => Act::Comment { text: short(text) },
+        Act::Answer { question, text } => Act::Answer {
+            question,
+            text: short(text),
+        },
         Act::Rule {
             operation,
             happened,

@@ -1,7 +1,12 @@
 //! The product's vocabulary: everything that is ever written down.
 
+mod chat;
 mod entry;
 
+pub use chat::{
+    CallRef, ChatEnded, CheckpointWritten, DriftSeen, QueryStarted, QuestionAnswered,
+    QuestionAsked, ToolCalled, TurnEnded, TurnStarted, TurnUnknown,
+};
 pub use entry::{Act, Actor, Entry};
 
 use crate::model::{
@@ -118,6 +123,36 @@ pub enum Event {
         /// No other try before this.
         retry_at: Option<TimeMs>,
     },
+    /// A turn of a chat worker is about to be asked for.
+    #[serde(rename = "turn.started")]
+    TurnStarted(TurnStarted),
+    /// A turn was answered, or failed.
+    #[serde(rename = "turn.ended")]
+    TurnEnded(TurnEnded),
+    /// Nobody knows what became of a turn.
+    #[serde(rename = "turn.unknown")]
+    TurnUnknown(TurnUnknown),
+    /// A tool is about to query the warehouse.
+    #[serde(rename = "query.started")]
+    QueryStarted(QueryStarted),
+    /// A tool call and its answer.
+    #[serde(rename = "tool.called")]
+    ToolCalled(ToolCalled),
+    /// The model believes that it works on something else.
+    #[serde(rename = "drift.seen")]
+    DriftSeen(DriftSeen),
+    /// A model asks a person.
+    #[serde(rename = "question.asked")]
+    QuestionAsked(QuestionAsked),
+    /// A person answered.
+    #[serde(rename = "question.answered")]
+    QuestionAnswered(QuestionAnswered),
+    /// A chat worker's loop is over.
+    #[serde(rename = "chat.ended")]
+    ChatEnded(ChatEnded),
+    /// What the next attempt must know was put together.
+    #[serde(rename = "checkpoint.written")]
+    CheckpointWritten(CheckpointWritten),
     /// A side effect is about to be asked for.
     #[serde(rename = "op.intended")]
     OpIntended {

@@ -1,9 +1,11 @@
 //! What the ledger knows of one job, and the one pure function that changes it.
 
 mod changes;
+mod chat;
 mod operations;
 mod parts;
 
+pub use chat::{ChatFacts, OpenQuery, OpenQuestion, OpenTurn, ToolAnswer};
 pub use parts::{
     ApprovalFacts, ApprovalState, ClauseFacts, OpenCheck, OperationFacts, RollbackFacts, RunFacts,
     WaitFacts,
@@ -11,7 +13,7 @@ pub use parts::{
 
 use super::event::{Entry, Event};
 use crate::model::{
-    Action, Amounts, AttemptNo, ClauseId, Digest, GoalId, JobId, JobState, OperationId,
+    Action, Amounts, AttemptNo, Budget, ClauseId, Digest, GoalId, JobId, JobState, OperationId,
     OperationState, TimeMs, Verdict,
 };
 use serde::{Deserialize, Serialize};
@@ -120,6 +122,12 @@ pub struct JobFacts {
     /// Tries of the current config that an outage gave back.
     #[serde(default)]
     pub given_back: u32,
+    /// The loop of the current attempt.
+    #[serde(default, skip_serializing_if = "ChatFacts::is_empty")]
+    pub chat: ChatFacts,
+    /// Blob of what the last attempt left for the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<Digest>,
 }
 
 impl JobFacts {
@@ -187,6 +195,8 @@ impl JobFacts {
             last_progress: entry.at,
             production: None,
             given_back: 0,
+            chat: ChatFacts::default(),
+            checkpoint: None,
         })
     }
 
@@ -204,6 +214,12 @@ impl JobFacts {
         self.apply_operation(entry);
         self.apply_check(entry);
         self.apply_people(entry);
+        self.apply_chat(entry);
+    }
+
+    /// Tokens spent so far; what nobody counted is counted as reserved.
+    pub fn tokens(&self) -> u64 {
+        self.spent.get(&Budget::Tokens).copied().unwrap_or(0)
     }
 
     /// Operations whose outcome is not known, oldest first.

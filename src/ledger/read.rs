@@ -3,14 +3,18 @@
 //! A [`Reader`] has its own read-only connection and never blocks a writer. Rows are owned values.
 
 mod budgets;
+mod chat;
 mod goals;
 mod jobs;
 mod outages;
 mod people;
 mod rows;
+mod transcript;
 
+pub use chat::{QuestionRow, TokenTotals, ToolCallRow, TurnRow};
 pub use outages::OutageRow;
 pub use rows::*;
+pub use transcript::{Line, Speaker, TranscriptTurn};
 
 use super::error::LedgerError;
 use super::schema;

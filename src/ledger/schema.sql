@@ -75,6 +75,28 @@ CREATE TABLE attempts (
   remark TEXT NOT NULL, PRIMARY KEY (goal, job, attempt)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE turns (
+  goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL, turn INTEGER NOT NULL, provider TEXT NOT NULL,
+  model TEXT NOT NULL, prefix TEXT NOT NULL, system TEXT NOT NULL, message TEXT, tokens INTEGER NOT NULL,
+  money INTEGER, started_ms INTEGER NOT NULL, ended_ms INTEGER, outcome TEXT NOT NULL, why TEXT NOT NULL,
+  uncached INTEGER NOT NULL, cache_write INTEGER NOT NULL, cache_read INTEGER, output INTEGER NOT NULL,
+  reasoning INTEGER NOT NULL, source TEXT NOT NULL, cost INTEGER, request_id TEXT, answer TEXT,
+  PRIMARY KEY (goal, job, attempt, turn)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tool_calls (
+  seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL, turn INTEGER NOT NULL,
+  call TEXT NOT NULL, tool TEXT NOT NULL, outcome TEXT NOT NULL, words TEXT NOT NULL, answer TEXT NOT NULL,
+  spent INTEGER NOT NULL, at_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX tool_calls_by_job ON tool_calls (goal, job, attempt, turn);
+
+CREATE TABLE questions (
+  question TEXT PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL, text TEXT NOT NULL,
+  asked_ms INTEGER NOT NULL, answered_ms INTEGER, by TEXT, answer TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX questions_open ON questions (goal, answered_ms);
+
 CREATE TABLE operations (
   operation TEXT PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL,
   action TEXT NOT NULL, config TEXT NOT NULL, ordinal INTEGER NOT NULL, state TEXT NOT NULL,

@@ -41,9 +41,14 @@ pub fn digest_bytes(bytes: &[u8]) -> Digest {
 
 /// Digest of a value's canonical JSON: object keys sorted, no white space, UTF-8.
 pub fn digest_json(value: &serde_json::Value) -> Digest {
+    digest_bytes(canonical_text(value).as_bytes())
+}
+
+/// A value's canonical JSON: object keys sorted, no white space.
+pub fn canonical_text(value: &serde_json::Value) -> String {
     let mut text = String::new();
     write_canonical(value, &mut text);
-    digest_bytes(text.as_bytes())
+    text
 }
 
 /// Digest of several parts; each part carries its length, so that no two lists collide.

@@ -1,6 +1,9 @@
-//! Workers: who proposes a config. `script` and `command` run an executable; `chat` comes later.
+//! Workers: who proposes a config. `script` and `command` run an executable, or a command-line agent; `chat` is
+//! a loop that the engine drives over a provider.
 
 pub mod agent;
+pub mod chat;
+pub mod practice_model;
 pub mod process;
 pub mod provider;
 pub mod script;

@@ -213,6 +213,16 @@ pub trait Source: Send + Sync {
     /// When the source cannot be read or says something that is not a job list.
     fn list(&self) -> Result<Timed<Vec<SourceJob>>, PortError>;
 
+    /// What the old host gave the job beside its own definition: its profile's environment and the like,
+    /// as sections begun by `--- path ---`; empty when the source does not know. Never another job's text.
+    ///
+    /// # Errors
+    /// When the source cannot be read.
+    fn beside(&self, job: &JobId) -> Result<Timed<String>, PortError> {
+        let _ = job;
+        Ok(Timed::now(String::new()))
+    }
+
     /// When the old job really fires.
     ///
     /// # Errors
@@ -316,10 +326,19 @@ pub struct AdapterInfo {
     pub can_roll_back: bool,
 }
 
+/// Most bytes of a target's guide.
+pub const MAX_GUIDE_BYTES: usize = 32 * 1024;
+
 /// The new scheduler.
 pub trait Target: Send + Sync {
     /// Who answers.
     fn info(&self) -> AdapterInfo;
+
+    /// What its definitions look like and what it does with them, for whoever writes one; the same text
+    /// always, at most [`MAX_GUIDE_BYTES`]. Empty when it has nothing to say.
+    fn guide(&self) -> String {
+        String::new()
+    }
 
     /// Asks for one side effect.
     fn effect(&self, request: &EffectRequest) -> Timed<Effect>;

@@ -139,10 +139,9 @@ fn one_strategy(section: &Section<'_>) -> Strategy {
         "command" if section.get("profile").is_some() => super::agents::settings(section),
         "script" | "command" => (command_line(section), Map::new()),
         "chat" => {
-            section.context.note(format!(
-                "Strategy \"{id}\" uses a chat worker; those come later, and it is passed over \
-                 until then."
-            ));
+            for key in ["provider", "model"] {
+                section.required_text(key, "what the chat worker talks to");
+            }
             (Vec::new(), chat_settings(section))
         }
         "" => (Vec::new(), free::rest_as_json(section)),
@@ -191,7 +190,15 @@ fn command_line(section: &Section<'_>) -> Vec<String> {
 /// Settings that chat workers know.
 fn chat_settings(section: &Section<'_>) -> Map<String, Json> {
     let mut params = Map::new();
-    for key in ["provider", "model", "prompt", "max_tokens", "effort"] {
+    for key in [
+        "provider",
+        "model",
+        "prompt",
+        "max_tokens",
+        "effort",
+        "max_turns",
+        "context_tokens",
+    ] {
         if let Some(item) = section.get(key) {
             let span = section.value_span(key);
             if let Some(value) = free::item_to_json(section, key, item, &span) {

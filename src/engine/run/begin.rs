@@ -29,6 +29,12 @@ impl Engine {
         if self.settle_first.is_empty() {
             self.wake_everyone();
         }
+        for facts in all {
+            // A turn or a query that was cut off is closed also for a job that a person took.
+            if facts.chat.open.is_some() || facts.chat.query.is_some() {
+                self.index.mark_ready(&facts.id);
+            }
+        }
         let holder = Holder::current();
         self.batch.entries.push(Entry {
             at: self.now,

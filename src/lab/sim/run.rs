@@ -201,6 +201,9 @@ impl<'a> Run<'a> {
             worker: Arc::new(SimWorker(Arc::clone(&self.world))),
             declared_proofs: true,
             worker_ms: 20_000,
+            providers: Arc::default(),
+            redactor: crate::worker::chat::redact::Redactor::default(),
+            cancel: crate::worker::provider::Cancel::default(),
         };
         let parts = Parts {
             ledger,

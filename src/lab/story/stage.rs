@@ -340,6 +340,9 @@ impl Stage {
             worker: Arc::clone(&self.worker),
             declared_proofs: true,
             worker_ms: WORKER_MS,
+            providers: Arc::default(),
+            redactor: crate::worker::chat::redact::Redactor::default(),
+            cancel: crate::worker::provider::Cancel::default(),
         };
         let queue = Arc::new(Mutex::new(Vec::new()));
         let people = People {

@@ -93,6 +93,13 @@ pub enum Act {
         /// The words.
         text: String,
     },
+    /// Answer a model's question.
+    Answer {
+        /// The question.
+        question: String,
+        /// The answer.
+        text: String,
+    },
     /// Rule on an operation of unknown outcome.
     Rule {
         /// The operation.

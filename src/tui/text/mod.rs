@@ -1,5 +1,6 @@
 //! Lines of safe text with roles: the only thing that widgets draw.
 
+pub mod chat;
 pub mod diff;
 pub mod sentence;
 pub mod state;

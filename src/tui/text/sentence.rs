@@ -176,7 +176,7 @@ fn of_attempt(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Rol
             Role::Text,
         ),
         Event::JobCommented { text } => (format!("for the next attempt: {text}"), Role::Text),
-        _ => return None,
+        _ => return super::chat::sentence(event),
     })
 }
 
@@ -375,6 +375,7 @@ pub fn of_act(act: &Act) -> String {
         Act::HandOver { reason } => format!("hand over: {reason}"),
         Act::RollBack { reason } => format!("roll it back: {reason}"),
         Act::Comment { text } => format!("comment: {text}"),
+        Act::Answer { text, .. } => format!("answer: {text}"),
         Act::Rule { happened, .. } => if *happened {
             "rule that it happened"
         } else {

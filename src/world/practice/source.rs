@@ -1,7 +1,7 @@
 //! The source port: the old schedulers, as their files define them.
 
 use super::build::sqlite_failed;
-use super::legacy::{self, OldJob};
+use super::legacy::{self, OldJob, Scheduler};
 use super::world::PracticeWorld;
 use crate::model::JobId;
 use crate::world::ports::{
@@ -24,6 +24,32 @@ impl Source for PracticeWorld {
         Ok(Timed {
             value,
             took_ms: self.chance.between(2_000, 6_000, &["list"]),
+        })
+    }
+
+    fn beside(&self, job: &JobId) -> Result<Timed<String>, PortError> {
+        let conn = self.reader();
+        let old = old_job(&conn, job)?;
+        let file: Option<Vec<u8>> = match old.scheduler {
+            // The other schedulers start their jobs without a session of that host.
+            Scheduler::Cron => conn
+                .query_row(
+                    "select bytes from legacy_files where path = 'etc/environment'",
+                    [],
+                    |row| row.get(0),
+                )
+                .optional()
+                .map_err(sqlite_failed("old host"))?,
+            _ => None,
+        };
+        Ok(Timed {
+            value: file.map_or_else(String::new, |bytes| {
+                format!(
+                    "--- etc/environment ---\n{}",
+                    String::from_utf8_lossy(&bytes)
+                )
+            }),
+            took_ms: self.chance.between(200, 900, &["old host", job.as_str()]),
         })
     }
 

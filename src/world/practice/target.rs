@@ -18,6 +18,10 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavio
 const LOOK_AGAIN_MS: i64 = 5 * 60_000;
 
 impl Target for PracticeWorld {
+    fn guide(&self) -> String {
+        include_str!("guide.md").to_owned()
+    }
+
     fn info(&self) -> AdapterInfo {
         let dedup = self.settings.faults.dedup;
         AdapterInfo {
