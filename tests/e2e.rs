@@ -10,6 +10,7 @@
 )]
 
 mod pty_support;
+mod stub_provider;
 mod support;
 
 #[path = "bad_input.rs"]
@@ -24,6 +25,8 @@ mod doubt;
 mod json_docs;
 #[path = "kill.rs"]
 mod kill;
+#[path = "models_cli.rs"]
+mod models_cli;
 #[path = "practice_migration.rs"]
 mod practice_migration;
 #[path = "signals.rs"]
