@@ -5,7 +5,7 @@ use super::error::CliError;
 use super::providers::of_goal;
 use crate::contract::{AuthStyle, Goal, ProviderSettings, ProxyRule};
 use crate::model::{SafeText, TimeMs};
-use crate::worker::agent::{AgentSettings, find_bubblewrap};
+use crate::worker::agent::{AgentSettings, Sandbox, find_bubblewrap};
 use crate::worker::provider::{
     Cancel, HttpProvider, Message, Provider as _, SystemBlock, TurnLimits, TurnRequest, Usage,
     UserPart, cost,
@@ -71,14 +71,34 @@ pub fn look(goal: &Goal, call: bool, now: TimeMs) -> Result<Findings, CliError> 
         }
     }
     if !findings.agents.is_empty() {
-        findings.lines.push(match find_bubblewrap() {
-            Some(path) => format!("sandbox: bubblewrap at {}", path.display()),
-            None => "sandbox: bubblewrap is not installed: agents run with this account's rights, in their own \
-                     folder, with changes to watched files noticed afterwards"
-                .to_owned(),
-        });
+        findings.lines.push(sandbox(goal));
     }
     Ok(findings)
+}
+
+/// What stands around agents on this host.
+fn sandbox(goal: &Goal) -> String {
+    if let Some(path) = find_bubblewrap() {
+        return format!("sandbox: bubblewrap at {}", path.display());
+    }
+    let demanding: Vec<&str> = goal
+        .strategies
+        .iter()
+        .filter(|one| {
+            AgentSettings::of(one).is_ok_and(|settings| settings.sandbox == Sandbox::Required)
+        })
+        .map(|one| one.id.as_str())
+        .collect();
+    if demanding.is_empty() {
+        "sandbox: bubblewrap is not installed: agents run with this account's rights, in their own folder, with \
+         changes to watched files noticed afterwards"
+            .to_owned()
+    } else {
+        format!(
+            "sandbox: bubblewrap is not installed, and {} demands it: nothing of it starts",
+            demanding.join(", ")
+        )
+    }
 }
 
 /// Providers by name with the models that strategies ask of them.
