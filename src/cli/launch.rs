@@ -14,6 +14,8 @@ use crate::model::{GoalId, TimeMs, time::Clock};
 use crate::worker::ProcessWorker;
 use crate::worker::agent::AgentSettings;
 use crate::worker::provider::{Cancel, HttpProvider};
+use crate::worker::provider::HttpProvider;
+use crate::world::job_table::jobs_of;
 use crate::world::{open_world, practice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -120,11 +122,9 @@ pub fn launch(what: &Launch<'_>) -> Result<Launched, CliError> {
         .iter()
         .all(|one| one.goal != *what.goal || one.jobs_listed.is_none())
     {
-        let jobs = world
-            .source
-            .list()
+        let jobs = jobs_of(&goal.contract.jobs, &goal.base_dir, world.source.as_ref())
             .map_err(crate::engine::adopt::AdoptError::from)?;
-        list_jobs(&mut ledger, &goal, &jobs.value, now)?;
+        list_jobs(&mut ledger, &goal, &jobs, now)?;
     }
     let scratch = tempfile::Builder::new()
         .prefix("dogwatch-")

@@ -2,6 +2,7 @@
 
 pub mod command;
 pub mod http;
+pub mod job_table;
 pub mod open;
 pub mod ports;
 pub mod practice;
