@@ -142,7 +142,7 @@ fn every_section_of_the_design_is_taken() {
     assert_eq!(contract.world.ports["source"]["path"], "a.crontab");
     assert!(goal.questions.iter().any(|q| q.contains("no_such_checker")));
     assert_eq!(goal.questions.len(), 1, "{:?}", goal.questions);
-    for word in ["[spin]", "[soak]", "[budget.tokens]"] {
+    for word in ["[spin]", "[soak]"] {
         assert!(goal.notes.iter().any(|note| note.contains(word)), "{word}");
     }
 }
@@ -585,14 +585,42 @@ run = ["true"]
 [world.practice]
 "#;
     let goal = parse_goal(text, Path::new("/"), None).unwrap();
-    for word in [
-        "[jobs] file",
-        "depends_on",
-        "[budget.wall_clock]",
-        "wake_on",
-    ] {
+    for word in ["depends_on", "wake_on"] {
         let said = goal.notes.iter().any(|note| note.contains(word));
         assert!(said, "{word}: {:?}", goal.notes);
     }
-    assert_eq!(goal.notes.len(), 4, "{:?}", goal.notes);
+    assert_eq!(goal.notes.len(), 2, "{:?}", goal.notes);
+}
+
+/// Walls stand without a word; leaving one out takes a word.
+#[test]
+fn tokens_and_money_are_limited_unless_the_owner_says_none() {
+    let text = |budgets: &str| {
+        format!(
+            "[goal]\nid = \"x\"\nobjective = \"y\"\nowner = \"ann\"\n[[accept]]\nid = \"rows\"\n\
+             check = \"row_count\"\n{budgets}"
+        )
+    };
+    let walls = |budgets: &str| {
+        let goal = parse_goal(&text(budgets), Path::new("/"), None).unwrap();
+        let total = goal.contract.budgets.total;
+        let of = |name: &str| total.get(name).map(|one| one.limit);
+        (of("tokens"), of("money"))
+    };
+    assert_eq!(walls(""), (Some(30_000_000.0), Some(100.0)));
+    assert_eq!(
+        walls("[budget.money]\nlimit = 2.5\n"),
+        (Some(30_000_000.0), Some(2.5))
+    );
+    assert_eq!(
+        walls("[budget.tokens]\nlimit = \"none\"\n"),
+        (None, Some(100.0))
+    );
+    let error = parse_goal(
+        &text("[budget.money]\nlimit = 1e12\n"),
+        Path::new("/"),
+        None,
+    )
+    .unwrap_err();
+    assert!(error.problems[0].message.contains("9000000"), "{error}");
 }

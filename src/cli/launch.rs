@@ -14,7 +14,6 @@ use crate::model::{GoalId, TimeMs, time::Clock};
 use crate::worker::ProcessWorker;
 use crate::worker::agent::AgentSettings;
 use crate::worker::provider::{Cancel, HttpProvider};
-use crate::worker::provider::HttpProvider;
 use crate::world::job_table::jobs_of;
 use crate::world::{open_world, practice};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,6 @@
 //! The goal file: what the owner fixed.
 
+pub mod budget_edit;
 pub mod cutover;
 mod limits;
 pub mod parse;

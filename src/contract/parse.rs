@@ -23,6 +23,7 @@ pub use overrides::{absolute_overrides, apply_overrides};
 pub use problem::{GoalError, MAX_PROBLEMS, Problem};
 pub use providers::parse_providers;
 pub use units::parse_duration_ms;
+pub(super) use units::parse_workday_count;
 
 use super::types::{Checkers, Contract, Goal};
 use crate::model::Digest;

@@ -19,6 +19,11 @@ const DEFAULT_HEARTBEAT_MS: i64 = 15 * 60_000;
 const DEFAULT_HANDOFF_PERCENT: u8 = 80;
 /// Budgets with a wall over the whole goal.
 const TOTAL_BUDGETS: [&str; 4] = ["tokens", "money", "wall_clock", "external_actions"];
+/// Walls that stand when the contract says nothing: nobody wants to find out later what a loop over a paid
+/// model has cost. What renews, and what the world counts, has no number that fits every goal.
+const DEFAULT_TOTALS: [(&str, f64); 2] = [("tokens", 30_000_000.0), ("money", 100.0)];
+/// A wall that is left out on purpose.
+const NO_LIMIT: &str = "none";
 /// Budgets that renew.
 const DAILY_BUDGETS: [&str; 2] = [WAREHOUSE_QUERIES, "external_actions"];
 const WAKES: [&str; 3] = ["approval", "quota_reset", "operation"];
@@ -205,10 +210,6 @@ pub(super) fn jobs(top: &Section<'_>) -> JobsRule {
             jobs.bad("file", why, None);
         }
         rule.file = Some(PathBuf::from(file));
-        jobs.context.note(
-            "[jobs] file is kept in the contract; until tables are read, the source lists the jobs."
-                .to_owned(),
-        );
     }
     match jobs.text("depends_on") {
         Some("source") => rule.depends_on_source = true,
@@ -298,9 +299,23 @@ pub(super) fn budgets(top: &Section<'_>) -> Budgets {
         per_day: BTreeMap::new(),
         handoff_at_percent: DEFAULT_HANDOFF_PERCENT,
     };
-    let Some(section) = top.table("budget") else {
-        return budgets;
-    };
+    let mut unlimited = Vec::new();
+    if let Some(section) = top.table("budget") {
+        named_budgets(&section, &mut budgets, &mut unlimited);
+    }
+    for (name, limit) in DEFAULT_TOTALS {
+        if !unlimited.contains(&name) {
+            budgets
+                .total
+                .entry(name.to_owned())
+                .or_insert(TotalBudget { limit });
+        }
+    }
+    budgets
+}
+
+/// What the section names; `unlimited` gets the names of budgets that shall have no wall.
+fn named_budgets(section: &Section<'_>, budgets: &mut Budgets, unlimited: &mut Vec<&'static str>) {
     if let Some(handoff) = section.table("handoff_at") {
         if let Some(percent) = handoff.integer("percent", 1, 100) {
             budgets.handoff_at_percent = u8::try_from(percent).unwrap_or(DEFAULT_HANDOFF_PERCENT);
@@ -315,12 +330,15 @@ pub(super) fn budgets(top: &Section<'_>) -> Budgets {
         WAREHOUSE_QUERIES,
     ] {
         if let Some(budget) = section.table(name) {
-            one_budget(&budget, name, &mut budgets);
+            if budget.get("limit").and_then(|item| item.as_str()) == Some(NO_LIMIT) {
+                unlimited.push(name);
+            } else {
+                one_budget(&budget, name, budgets);
+            }
             budget.refuse_unknown();
         }
     }
     section.refuse_unknown();
-    budgets
 }
 
 fn one_budget(budget: &Section<'_>, name: &'static str, budgets: &mut Budgets) {
@@ -361,21 +379,14 @@ fn one_budget(budget: &Section<'_>, name: &'static str, budgets: &mut Budgets) {
     } else if let Some(limit) = total_limit(budget, name) {
         budgets.total.insert(name.to_owned(), TotalBudget { limit });
     }
-    if name != WAREHOUSE_QUERIES {
-        let what = match name {
-            "wall_clock" => "work is not stopped by it yet",
-            _ => "nothing spends it yet",
-        };
-        budget.context.note(format!(
-            "{} is kept in the contract; {what}.",
-            budget.name()
-        ));
-    }
 }
 
 fn total_limit(budget: &Section<'_>, name: &str) -> Option<f64> {
-    if name != "wall_clock" {
-        return budget.positive("limit", 1e15);
+    match name {
+        "wall_clock" => {}
+        // The ledger counts money in whole pico-units.
+        "money" => return budget.positive("limit", 9e6),
+        _ => return budget.positive("limit", 1e15),
     }
     let text = budget.text("limit")?;
     match units::parse_workday_count(text) {

@@ -52,7 +52,7 @@ pub fn parse_duration_ms(text: &str) -> Result<i64, String> {
 }
 
 /// Working days of `5 workdays`; a half is allowed.
-pub(super) fn parse_workday_count(text: &str) -> Result<f64, String> {
+pub(in crate::contract) fn parse_workday_count(text: &str) -> Result<f64, String> {
     let expected = "expected a number of working days, such as \"5 workdays\"";
     let count = text
         .trim()
