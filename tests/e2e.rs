@@ -15,6 +15,8 @@ mod support;
 
 #[path = "bad_input.rs"]
 mod bad_input;
+#[path = "budgets.rs"]
+mod budgets;
 #[path = "crontab_run.rs"]
 mod crontab_run;
 #[path = "crontab_to_timers.rs"]

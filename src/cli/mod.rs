@@ -5,6 +5,7 @@ mod answer;
 mod approvals;
 mod approve;
 mod attach;
+mod budget;
 mod check;
 mod completions;
 mod config;
@@ -13,6 +14,8 @@ mod demo;
 mod doctor;
 mod doctor_models;
 mod error;
+mod estimate;
+mod handoff;
 mod jobs;
 mod launch;
 mod models;
@@ -67,6 +70,8 @@ enum Command {
     Demo(demo::Args),
     /// Parse and validate a goal file; say what is ambiguous.
     Check(check::Args),
+    /// The arithmetic of a plan: tokens, queries, approvals, days, from assumptions or from measurements.
+    Estimate(estimate::Args),
     /// Fix a goal file as contract version 1.
     Adopt(adopt::Args),
     /// Work on a goal: adopt it if it is new, and open the interface unless headless.
@@ -93,6 +98,10 @@ enum Command {
     Answer(answer::Args),
     /// Open the goal's world and say what it is trusted with; with --prove, measure it in staging.
     Doctor(doctor::Args),
+    /// What a person needs to go on: done, handed over, open, to verify, budgets, and what is asked.
+    Handoff(handoff::Args),
+    /// What is spent of what, and what the open jobs still need.
+    Budget(budget::Args),
     /// Operations of unknown outcome: list, show, look again, rule.
     VerifyOp(verify_op::Args),
     /// Recompute the chains, replay the entries and compare everything.
@@ -119,6 +128,9 @@ impl Cli {
             None => welcome::run(common),
             Some(Command::Demo(args)) => demo::run(&args, common),
             Some(Command::Check(args)) => check::run(&args, common),
+            Some(Command::Estimate(args)) => estimate::run(&args, common),
+            Some(Command::Budget(args)) => budget::run(&args, common),
+            Some(Command::Handoff(args)) => handoff::run(&args, common),
             Some(Command::Adopt(args)) => adopt::run(&args, common),
             Some(Command::Run(args)) => run::run(&args, common),
             Some(Command::Attach(args)) => attach::run(&args, common),

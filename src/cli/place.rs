@@ -2,9 +2,11 @@
 
 use super::Common;
 use super::error::CliError;
+use super::launch::parse_adopted;
+use crate::contract::Goal;
 use crate::ledger::Reader;
 use crate::ledger::read::GoalRow;
-use crate::model::{GoalId, JobId};
+use crate::model::{GoalId, JobId, TimeMs, time::Clock};
 use std::path::PathBuf;
 
 /// This account's data directory for dogwatch.
@@ -94,4 +96,35 @@ pub fn job(reader: &Reader, goal: &GoalId, name: &str) -> Result<JobId, CliError
         format!("there is no job {name} in goal {goal}"),
         hint,
     ))
+}
+
+/// An adopted goal as its contract in force says, and the time on its clock.
+pub struct Adopted {
+    /// The goal.
+    pub goal: Goal,
+    /// The text of its file.
+    #[allow(dead_code)] // Amendments change it in place.
+    pub text: String,
+    /// Now, on its clock.
+    pub now: TimeMs,
+}
+
+/// Reads the contract in force.
+///
+/// # Errors
+/// When the ledger cannot be read or its text is not what this program reads.
+pub fn adopted(reader: &Reader, id: &GoalId) -> Result<Adopted, CliError> {
+    let view = reader.view();
+    let gone = || CliError::new(format!("goal {id} has no contract here"), "");
+    let row = view.contract(id)?.ok_or_else(gone)?;
+    let bytes = view.blob(&row.text)?.ok_or_else(gone)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let goal = parse_adopted(&text, &row)
+        .map_err(|error| CliError::new(error.to_string(), "Nothing was changed."))?;
+    let now = if goal.contract.world.ports.contains_key("practice") {
+        view.last_engine_time()?.unwrap_or(row.adopted_at)
+    } else {
+        Clock::Real.now()
+    };
+    Ok(Adopted { goal, text, now })
 }

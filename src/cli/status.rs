@@ -3,7 +3,8 @@
 use super::Common;
 use super::error::{CliError, ExitCode};
 use super::output::{print_json, print_text};
-use super::place::{goal, ledger_path, reader};
+use super::place::{adopted, goal, ledger_path, reader};
+use crate::engine::forecast::{Outlook, forecast};
 use crate::engine::report::JobCounts;
 use crate::ledger::engine_runs;
 use crate::model::time::Clock;
@@ -31,11 +32,17 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
         .engine
         .as_ref()
         .map(|beat| Clock::Real.now().since(beat.beat_at) / 1000);
+    // An old text that this program does not read any more has no outlook, but it has counts.
+    let outlook = match adopted(&reader, &row.goal) {
+        Ok(found) => Some(forecast(reader.view(), &found.goal.contract, found.now)?),
+        Err(_) => None,
+    };
     if common.json {
         print_json(
             "dogwatch.status/1",
             json!({
-                "goal": row, "jobs": counts, "overview": overview,
+                "goal": row, "jobs": counts, "overview": overview, "forecast": outlook,
+                "budgets": reader.view().budget_uses(&row.goal)?,
                 "engine": { "running": running, "beat_age_s": age_s },
             }),
         )?;
@@ -93,6 +100,14 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
             day.budget, day.day, day.spent, day.reserved
         ));
     }
+    if let Some(why) = &row.stopped {
+        out.push_str(&format!(
+            "STOPPED: {why} (dogwatch handoff says what is asked)\n"
+        ));
+    }
+    if let Some(outlook) = outlook.as_ref().filter(|one| one.jobs_open > 0) {
+        out.push_str(&outlook_lines(outlook));
+    }
     if !row.heartbeat.is_empty() {
         out.push_str(&format!("last heartbeat: {}\n", row.heartbeat));
     }
@@ -101,4 +116,30 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     }
     print_text(out.trim_end())?;
     Ok(ExitCode::Done)
+}
+
+/// Need against what is left, one line a budget, and what does not fit.
+fn outlook_lines(outlook: &Outlook) -> String {
+    let mut out = String::new();
+    for one in &outlook.budgets {
+        let Some(need) = one.need else { continue };
+        let until = if one.per_day {
+            " until the deadline"
+        } else {
+            ""
+        };
+        let left = one.left.map_or_else(String::new, |left| {
+            format!(", {} left{until}", one.budget.show(left))
+        });
+        out.push_str(&format!(
+            "forecast {}: {} to {} needed{left}\n",
+            one.budget,
+            one.budget.show(need.p10 as u64),
+            one.budget.show(need.p90 as u64)
+        ));
+    }
+    for misfit in outlook.misfits(false) {
+        out.push_str(&format!("does not fit: {misfit}\n"));
+    }
+    out
 }

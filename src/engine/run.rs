@@ -10,6 +10,7 @@ use super::call::{Call, Context};
 use super::chat::ProviderHolds;
 use super::checkers::{checker_digests, clause_views};
 use super::executor::{Executor, Ticket};
+use super::forecast::Outlook;
 use super::heartbeat::Heart;
 use super::index::Index;
 use super::operation::Proofs;
@@ -124,6 +125,8 @@ pub struct Engine {
     pub(super) reached: Vec<Reached>,
     /// Whether a budget ended the work.
     pub(super) stopped: bool,
+    /// The outlook that was written down last.
+    pub(super) outlook: Option<Outlook>,
     pub(super) proofs: Proofs,
     pub(super) waves: Waves,
     pub(super) outages: Outages,
@@ -222,6 +225,9 @@ impl Engine {
             .find(|row| row.goal == goal.contract.id);
         let stopped = row.as_ref().is_some_and(|row| row.stopped.is_some());
         let adopted_at = row.as_ref().map_or(now, |row| row.adopted_at);
+        let outlook = view
+            .forecast(&goal.contract.id)?
+            .and_then(|(_, value)| serde_json::from_value(value).ok());
         let walls = Walls::new(
             &goal.contract,
             adopted_at,
@@ -239,6 +245,7 @@ impl Engine {
             walls,
             reached: Vec::new(),
             stopped,
+            outlook,
             proofs,
             waves,
             outages,

@@ -334,6 +334,12 @@ pub enum Event {
         /// Blob of the package for people.
         markdown: Digest,
     },
+    /// What is still needed against what is left, when it has changed.
+    #[serde(rename = "forecast.made")]
+    ForecastMade {
+        /// The outlook, as JSON.
+        outlook: Value,
+    },
     /// A budget ended the work: what was going on is over, and nothing new begins.
     #[serde(rename = "work.stopped")]
     WorkStopped {

@@ -6,6 +6,7 @@ mod budgets;
 mod chat;
 mod goals;
 mod jobs;
+mod measures;
 mod outages;
 mod people;
 mod rows;

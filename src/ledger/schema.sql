@@ -35,6 +35,7 @@ CREATE TABLE goals (
   goal TEXT PRIMARY KEY, version INTEGER NOT NULL, objective TEXT NOT NULL, owner TEXT NOT NULL,
   deadline_ms INTEGER, adopted_ms INTEGER NOT NULL, jobs_listed INTEGER, ended TEXT,
   stopped TEXT,                    -- why a budget ended the work; NULL while it goes on
+  forecast TEXT, forecast_ms INTEGER,
    heartbeat TEXT NOT NULL, heartbeat_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 

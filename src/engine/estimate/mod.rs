@@ -4,9 +4,11 @@
 //! figure that is exact on paper is exact here.
 
 mod assumptions;
+mod known;
 mod text;
 
-pub use assumptions::{AssumeError, Assumptions, Key, Origin, Value};
+pub use assumptions::{AssumeError, Assumptions, DEFAULTS, Key, MAX_BYTES, Origin, Value};
+pub use known::{declare, measure};
 pub use text::{assumption_rows, render};
 
 use serde::Serialize;

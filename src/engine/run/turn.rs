@@ -143,6 +143,7 @@ impl Engine {
             .read()
             .stalled(&self.goal.contract.id, self.now)?;
         let alerts = self.ledger.read().alerts(&self.goal.contract.id)?;
+        self.look_ahead(&alerts)?;
         let active = self.index.active_count();
         for event in self.heart.beat(
             self.now,

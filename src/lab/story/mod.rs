@@ -6,6 +6,7 @@
 
 mod cutover;
 mod outage;
+mod quota;
 mod restart;
 mod stage;
 mod text;
@@ -29,7 +30,12 @@ pub struct Story {
 }
 
 /// All stories, in the order in which they are listed.
-pub const STORIES: &[Story] = &[restart::STORY, outage::STORY, cutover::STORY];
+pub const STORIES: &[Story] = &[
+    restart::STORY,
+    outage::STORY,
+    cutover::STORY,
+    quota::STORY,
+];
 
 /// The story of a name; for an unknown one, the table as a message.
 ///

@@ -92,6 +92,14 @@ impl Applier<'_> {
                     ])?;
                 Ok(())
             }
+            Event::ForecastMade { outlook } => {
+                self.conn
+                    .prepare_cached(
+                        "UPDATE goals SET forecast = ?2, forecast_ms = ?3 WHERE goal = ?1",
+                    )?
+                    .execute(params![goal, outlook.to_string(), entry.at.0])?;
+                Ok(())
+            }
             Event::WorkStopped { why } => self.set_stopped(goal, Some(why)),
             Event::WorkResumed { .. } | Event::GoalEnded { .. } => self.set_stopped(goal, None),
             _ => Ok(()),

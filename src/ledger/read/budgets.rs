@@ -3,6 +3,7 @@
 use super::{Answer, BudgetUse, HandoffRow, OpenSpend, View};
 use crate::model::{Budget, Digest, GoalId, JobId, Seq, SpendId, TimeMs};
 use rusqlite::params;
+use serde_json::Value;
 
 /// Most rows of one question.
 const MOST: i64 = 1_000;
@@ -54,6 +55,33 @@ impl View<'_> {
                 })
             },
         )
+    }
+
+    /// What staging was left with: each job's newest applied reference there and how many there are, by
+    /// job.
+    pub fn staged(&self, goal: &GoalId) -> Answer<Vec<(JobId, String, u64)>> {
+        self.all(
+            "SELECT job, reference, count(*), max(changed_ms) FROM operations
+             WHERE goal = ?1 AND action = 'stage' AND state = 'applied' GROUP BY job ORDER BY job",
+            params![goal.as_str()],
+            |row| {
+                Ok((
+                    JobId(row.get(0)?),
+                    row.get(1)?,
+                    row.get::<_, i64>(2)?.max(0) as u64,
+                ))
+            },
+        )
+    }
+
+    /// The last forecast that the engine wrote down, as JSON, and when.
+    pub fn forecast(&self, goal: &GoalId) -> Answer<Option<(TimeMs, Value)>> {
+        let found = self.one(
+            "SELECT forecast_ms, forecast FROM goals WHERE goal = ?1 AND forecast IS NOT NULL",
+            params![goal.as_str()],
+            |row| Ok((TimeMs(row.get(0)?), row.get::<_, String>(1)?)),
+        )?;
+        Ok(found.and_then(|(at, text)| Some((at, serde_json::from_str(&text).ok()?))))
     }
 
     /// Handoff packages, newest first, at most 100.

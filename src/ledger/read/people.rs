@@ -43,6 +43,18 @@ impl View<'_> {
         )
     }
 
+    /// When each decided request was asked for and decided, in the order of the decisions; the newest 2,000.
+    pub fn decided_approvals(&self, goal: &GoalId) -> Answer<Vec<(TimeMs, TimeMs)>> {
+        let mut rows = self.all(
+            "SELECT requested_ms, decided_ms FROM approvals WHERE goal = ?1 AND decided_ms IS NOT NULL
+             ORDER BY decided_ms DESC LIMIT 2000",
+            params![goal.as_str()],
+            |row| Ok((TimeMs(row.get(0)?), TimeMs(row.get(1)?))),
+        )?;
+        rows.reverse();
+        Ok(rows)
+    }
+
     /// Open requests, oldest first.
     pub fn open_approvals(&self, goal: &GoalId) -> Answer<Vec<ApprovalRow>> {
         self.all(

@@ -134,6 +134,37 @@ pub struct BudgetUse {
     pub unsure: u64,
 }
 
+/// Queries of judgements, first ones and later ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct CheckMeasure {
+    /// Jobs whose clauses all passed.
+    pub jobs: u64,
+    /// Queries of their first judgements.
+    pub first: u64,
+    /// Queries of the first judgements of all jobs.
+    pub all_first: u64,
+    /// Queries of later ones.
+    pub again: u64,
+}
+
+/// How staging runs ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct RunMeasure {
+    /// Well.
+    pub succeeded: u64,
+    /// By the config's own fault.
+    pub by_config: u64,
+    /// By chance: the environment's fault, or nobody's.
+    pub by_chance: u64,
+}
+
+impl RunMeasure {
+    /// All runs that ended.
+    pub fn all(self) -> u64 {
+        self.succeeded + self.by_config + self.by_chance
+    }
+}
+
 /// A reservation without an end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenSpend {

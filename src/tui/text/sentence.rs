@@ -5,6 +5,7 @@ use crate::ledger::{Act, Event};
 use crate::model::{Amounts, Budget, FailureClass, TimeMs, Verdict, Wake};
 use crate::tui::theme::Role;
 use jiff::tz::TimeZone;
+use serde_json::Value;
 
 /// What happened, one sentence, and how it looks.
 pub fn of(row: &EventRow, zone: &TimeZone) -> (String, Role) {
@@ -66,6 +67,11 @@ fn of_goal(event: &Event) -> Option<(String, Role)> {
         Event::WorkResumed { why } => (format!("work goes on: {why}"), Role::Strong),
         Event::HandoffWritten { why, .. } => {
             (format!("handoff package written: {why}"), Role::Strong)
+        }
+        Event::ForecastMade { outlook } => {
+            let open = outlook.get("jobs_open").and_then(Value::as_u64);
+            let text = format!("forecast for {} open jobs", open.unwrap_or(0));
+            (text, Role::Dim)
         }
         Event::BudgetReserved { amounts, .. } => {
             (format!("set aside: {}", amounts_text(amounts)), Role::Dim)
