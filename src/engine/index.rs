@@ -383,6 +383,8 @@ impl Index {
             && waits(WaitKind::Budget)
             && !waits(WaitKind::Quota)
             && !waits(WaitKind::World)
+            && !waits(WaitKind::Outage)
+            && !waits(WaitKind::Turn)
     }
 
     /// Whether only more budget can move any job on.

@@ -30,12 +30,7 @@ pub struct Story {
 }
 
 /// All stories, in the order in which they are listed.
-pub const STORIES: &[Story] = &[
-    restart::STORY,
-    outage::STORY,
-    cutover::STORY,
-    quota::STORY,
-];
+pub const STORIES: &[Story] = &[restart::STORY, outage::STORY, cutover::STORY, quota::STORY];
 
 /// The story of a name; for an unknown one, the table as a message.
 ///
