@@ -101,6 +101,7 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
         settings: Settings {
             exit_when_waiting: args.headless && args.approve.is_none(),
             stay_after_end: !args.headless,
+            say_on_stderr: args.headless,
         },
         practice_owner: args.approve.is_some(),
     };
@@ -201,7 +202,9 @@ fn write_goal(dir: &Path, args: &Args) -> Result<PathBuf, CliError> {
     };
     std::fs::create_dir_all(dir).map_err(io)?;
     let dir = dir.canonicalize().map_err(io)?;
-    let file = dir.join("practice.toml.new");
+    // Of its own for each process: a second one that starts at the same moment must be told who holds the
+    // ledger, and not that a file is gone.
+    let file = dir.join(format!("practice.toml.{}", std::process::id()));
     std::fs::write(
         &file,
         practice::goal::goal_text(args.seed, args.jobs as usize),

@@ -81,6 +81,7 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
         settings: Settings {
             exit_when_waiting: args.exit_when_waiting,
             stay_after_end: !args.headless,
+            say_on_stderr: args.headless,
         },
         practice_owner: args.practice_owner,
     };

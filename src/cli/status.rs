@@ -49,6 +49,10 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::Done);
     }
     let engine = match (&overview.engine, running) {
+        (Some(beat), true) if beat.state == "no space" => format!(
+            "no space on the disk: nothing new is started until there is some; process {} on {}",
+            beat.pid, beat.host
+        ),
         (Some(beat), true) => format!(
             "running, process {} on {}, beat {}s ago",
             beat.pid,

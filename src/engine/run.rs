@@ -2,6 +2,7 @@
 
 mod begin;
 mod emit;
+mod full;
 mod turn;
 
 pub use super::stop::Stop;
@@ -67,6 +68,8 @@ pub struct Settings {
     pub exit_when_waiting: bool,
     /// Stay when every job has ended, for decisions such as a retry.
     pub stay_after_end: bool,
+    /// Say on standard error what an operator must know at once and the ledger cannot take: a full disk.
+    pub say_on_stderr: bool,
 }
 
 /// Someone who decides without a keyboard: the practice owner and the simulator's people.

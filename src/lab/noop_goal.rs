@@ -122,6 +122,7 @@ impl NoopGoal {
             settings: Settings {
                 exit_when_waiting: true,
                 stay_after_end: false,
+                ..Settings::default()
             },
             stop: Stop::default(),
             operator: None,

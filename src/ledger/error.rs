@@ -54,8 +54,13 @@ pub enum LedgerError {
         why: String,
     },
     /// No space is left.
-    #[error("no space left for {}", .0.display())]
-    Full(PathBuf),
+    #[error("no space left for {}: {free}", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// What is free and what is needed.
+        free: String,
+    },
     /// The content does not fit its hashes or its form.
     #[error("{} is damaged: {why}", path.display())]
     Damaged {
@@ -91,7 +96,7 @@ impl LedgerError {
         use rusqlite::ErrorCode;
         let path = path.to_path_buf();
         match source.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full(path),
+            Some(ErrorCode::DiskFull) => Self::full(&path),
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged {
                 path,
                 why: source.to_string(),
@@ -101,6 +106,19 @@ impl LedgerError {
                 why: source.to_string(),
             },
             _ => Self::Sqlite { path, source },
+        }
+    }
+
+    /// A full disk, with what is free now.
+    pub(crate) fn full(path: &std::path::Path) -> Self {
+        let needed = super::reserve::RESERVE_BYTES / (1024 * 1024);
+        let free = super::reserve::free_bytes(path).map_or_else(
+            || "nobody knows how much is free".to_owned(),
+            |bytes| format!("{:.1} MiB free", bytes as f64 / 1_048_576.0),
+        );
+        Self::Full {
+            path: path.to_path_buf(),
+            free: format!("{free}, {needed} MiB needed"),
         }
     }
 
@@ -126,8 +144,10 @@ impl LedgerError {
                     .into()
             }
             Self::NotDurable { .. } => "Nothing was done. Move the ledger to a local file system.".into(),
-            Self::Full(_) => {
-                "Everything committed is kept. Free some space; the engine goes on at the next start.".into()
+            Self::Full { .. } => {
+                "Everything committed is kept and nothing new is started. Free some space; a running engine \
+                 then goes on by itself."
+                    .into()
             }
             Self::Damaged { .. } => {
                 "Nothing was changed. `dogwatch verify` lists what is damaged; restore a copy from a backup."

@@ -13,6 +13,7 @@ pub mod facts;
 pub mod filter;
 mod lock;
 pub mod read;
+mod reserve;
 mod schema;
 mod store;
 mod verify;

@@ -59,12 +59,14 @@ pub(super) fn prepare(conn: &mut Connection, path: &Path) -> Result<(), LedgerEr
     }
     conn.pragma_update(None, "application_id", APPLICATION_ID)
         .map_err(sql)?;
-    migrations()
-        .to_latest(conn)
-        .map_err(|error| LedgerError::NotALedger {
+    migrations().to_latest(conn).map_err(|error| match error {
+        // A full disk or a failing one is no other program's file.
+        rusqlite_migration::Error::RusqliteError { err, .. } => sql(err),
+        other => LedgerError::NotALedger {
             path: path.to_path_buf(),
-            why: error.to_string(),
-        })
+            why: other.to_string(),
+        },
+    })
 }
 
 /// Whether a file is a ledger this program can read; writes nothing.

@@ -6,9 +6,11 @@ use super::error::LedgerError;
 use super::event::{Entry, Event};
 use super::facts::JobFacts;
 use super::lock::{EngineLock, Holder, beside};
+use super::reserve::Reserve;
 use super::schema;
 use crate::model::{Digest, GoalId, JobId, Seq, TimeMs, canon::digest_parts, digest_bytes};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write as _;
@@ -17,8 +19,6 @@ use std::time::Duration;
 
 /// How long a writer waits for another process's short transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Kept free beside the ledger, so that reading, export and quitting work on a full disk.
-const RESERVE_BYTES: u64 = 16 * 1024 * 1024;
 /// Longest body of one event, in bytes; larger things are blobs.
 const MAX_BODY_BYTES: usize = 256 * 1024;
 
@@ -61,8 +61,9 @@ pub struct Ledger {
     path: PathBuf,
     lock: Option<EngineLock>,
     facts: FactsCache,
-    /// Set when a commit failed: what is in memory may not be what is on disk.
-    broken: bool,
+    /// Set when a write failed: what is in memory may not be what is on disk.
+    broken: Cell<bool>,
+    reserve: Reserve,
     commits: u64,
 }
 
@@ -83,7 +84,7 @@ impl Ledger {
             })?;
         }
         let ledger = Self::open_locked(path, Durability::Full)?;
-        ledger.keep_reserve();
+        ledger.reserve.keep();
         Ok(ledger)
     }
 
@@ -153,7 +154,8 @@ impl Ledger {
             path: path.to_path_buf(),
             lock: None,
             facts: BTreeMap::new(),
-            broken: false,
+            broken: Cell::new(false),
+            reserve: Reserve::of(path),
             commits: 0,
         })
     }
@@ -171,12 +173,24 @@ impl Ledger {
     /// Appends a batch in one transaction; when this returns, it is on the disk.
     ///
     /// # Errors
-    /// Nothing was written. After an error the ledger takes nothing more: what the disk has is read
-    /// again by the next process.
+    /// Nothing was written. After [`LedgerError::Full`] the same batch can be appended again: the
+    /// transaction was rolled back, and the reserve is given up until there is space for it again. After
+    /// any other error the ledger takes nothing more: what the disk has is read again by the next process.
     pub fn append(&mut self, batch: &Batch) -> Result<Vec<Seq>, LedgerError> {
-        if self.broken {
+        if !self.reserve.is_back() {
+            return Err(LedgerError::full(&self.path));
+        }
+        self.append_from_reserve(batch)
+    }
+
+    /// The same for the last words on a full disk: the space that was kept may be used up.
+    ///
+    /// # Errors
+    /// As [`Ledger::append`].
+    pub fn append_from_reserve(&mut self, batch: &Batch) -> Result<Vec<Seq>, LedgerError> {
+        if self.broken.get() {
             return Err(LedgerError::Refused(
-                "an earlier commit failed; start again".to_owned(),
+                "an earlier write failed; start again".to_owned(),
             ));
         }
         if batch.is_empty() {
@@ -199,10 +213,14 @@ impl Ledger {
                 Ok(seqs)
             }
             Err(error) => {
-                self.broken = true;
                 self.facts.clear();
-                if matches!(error, LedgerError::Full(_)) {
-                    self.free_reserve();
+                if matches!(error, LedgerError::Full { .. }) {
+                    // Only the engine keeps one; another process has no claim to it.
+                    if self.lock.is_some() {
+                        self.reserve.give_up();
+                    }
+                } else {
+                    self.broken.set(true);
                 }
                 Err(error)
             }
@@ -294,7 +312,9 @@ impl Ledger {
         super::read::View::new(&self.conn, &self.path)
     }
 
-    /// Says that the engine lives; for the message only, so a failure is not an error.
+    /// Says that the engine lives; for the message only, so a failure is not an error. But after a failed
+    /// flush nobody knows which frames of the log the disk has, and a commit behind them could be lost:
+    /// then the ledger takes nothing more.
     pub fn beat(&self, wall: TimeMs, engine: TimeMs, every_ms: i64, state: &str) {
         let holder = Holder::current();
         let written = self
@@ -306,7 +326,11 @@ impl Ledger {
             .and_then(|mut statement| {
                 statement.execute(params![holder.pid, holder.host, wall.0, engine.0, every_ms, state])
             });
-        drop(written);
+        if written.is_err_and(|error| {
+            error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure)
+        }) {
+            self.broken.set(true);
+        }
     }
 
     fn head_path(&self) -> PathBuf {
@@ -366,30 +390,6 @@ impl Ledger {
             }),
             _ => Ok(()),
         }
-    }
-
-    fn reserve_path(&self) -> PathBuf {
-        beside(&self.path, "reserve")
-    }
-
-    /// Keeps some space; without it everything still works until the disk is full.
-    fn keep_reserve(&self) {
-        let path = self.reserve_path();
-        if std::fs::metadata(&path).is_ok_and(|meta| meta.len() == RESERVE_BYTES) {
-            return;
-        }
-        let kept = File::create(&path).and_then(|file| {
-            nix::fcntl::posix_fallocate(&file, 0, RESERVE_BYTES as i64)
-                .map_err(std::io::Error::from)
-        });
-        if kept.is_err() {
-            // A partly written reserve would only take the space it is meant to keep.
-            drop(std::fs::remove_file(&path));
-        }
-    }
-
-    fn free_reserve(&self) {
-        drop(std::fs::remove_file(self.reserve_path()));
     }
 }
 

@@ -40,9 +40,17 @@ impl Ended {
     }
 }
 
+/// The binary that is tested: cargo's own, or the one that `DOGWATCH_BIN` names.
+pub fn binary() -> PathBuf {
+    std::env::var_os("DOGWATCH_BIN").map_or_else(
+        || PathBuf::from(env!("CARGO_BIN_EXE_dogwatch")),
+        PathBuf::from,
+    )
+}
+
 /// The binary with a ledger; the account's own ledger and data are out of its reach.
 pub fn dogwatch(ledger: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dogwatch"));
+    let mut command = Command::new(binary());
     let home = ledger.parent().unwrap_or(ledger);
     command
         .env("DOGWATCH_LEDGER", ledger)

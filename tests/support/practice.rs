@@ -15,13 +15,20 @@ use std::process::Command;
 pub struct Demo {
     pub dir: PathBuf,
     pub seed: u64,
+    pub jobs: u32,
 }
 
 impl Demo {
     pub fn new(dir: &Path, seed: u64) -> Self {
+        Self::small(dir, seed, 120)
+    }
+
+    /// With fewer jobs.
+    pub fn small(dir: &Path, seed: u64, jobs: u32) -> Self {
         Self {
             dir: dir.to_path_buf(),
             seed,
+            jobs,
         }
     }
 
@@ -39,6 +46,7 @@ impl Demo {
         command
             .args(["demo", "--headless", "--seed", &self.seed.to_string()])
             .args(["--speed", "max", "--approve", "practice-owner", "--json"])
+            .args(["--jobs", &self.jobs.to_string()])
             .arg("--dir")
             .arg(&self.dir);
         command

@@ -103,7 +103,7 @@ impl Engine {
         let batch = std::mem::take(&mut self.batch);
         self.changed.clear();
         self.cut(Point::BeforeCommit)?;
-        self.ledger.append(&batch)?;
+        self.append(&batch)?;
         self.cut(Point::AfterCommit)
     }
 

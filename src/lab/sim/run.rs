@@ -214,6 +214,7 @@ impl<'a> Run<'a> {
             settings: Settings {
                 exit_when_waiting: true,
                 stay_after_end: false,
+                ..Settings::default()
             },
             stop: Stop::default(),
             operator: None,

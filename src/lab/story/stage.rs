@@ -359,6 +359,7 @@ impl Stage {
             settings: Settings {
                 exit_when_waiting: false,
                 stay_after_end: true,
+                ..Settings::default()
             },
             stop: stop.clone(),
             operator: Some(Box::new(people)),

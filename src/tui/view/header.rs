@@ -127,6 +127,9 @@ pub fn beat(model: &Model) -> (String, Role) {
     if age >= stale_after(engine.every_ms) {
         return (format!(" STALE {} ", time::coarse(age)), Role::Banner);
     }
+    if engine.state == "no space" {
+        return (" NO SPACE ON THE DISK ".to_owned(), Role::Banner);
+    }
     ("● live".to_owned(), Role::Good)
 }
 
