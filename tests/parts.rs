@@ -26,6 +26,8 @@ mod check_variants;
 mod check_warehouse;
 #[path = "engine_noop.rs"]
 mod engine_noop;
+#[path = "fuzz.rs"]
+mod fuzz;
 #[path = "goal_file.rs"]
 mod goal_file;
 #[path = "goal_providers.rs"]
