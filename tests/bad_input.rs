@@ -332,7 +332,12 @@ fn another_demo_in_the_same_place_is_refused_and_changes_nothing() {
                 std::fs::read(&file).unwrap()
             )
     );
-    assert!(!dir.path().join("practice.toml.new").exists());
+    let left: Vec<_> = std::fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("practice.toml."))
+        .collect();
+    assert_eq!(left, Vec::<String>::new());
     demo(dir.path(), 8).expect_code(0);
 }
 
