@@ -639,7 +639,10 @@ fn errors_inside_a_stream_go_by_their_own_word_and_keep_what_was_counted() {
             assert_eq!(failure.class, class, "{protocol} {kind}: {failure:?}");
             assert_eq!((failure.status, failure.maybe_billed), (Some(200), true));
             if protocol == "anthropic" {
-                assert!(failure.usage.unwrap().input() > 500, "{failure:?}");
+                let counted = failure.usage.unwrap();
+                assert!(counted.input() > 500 && counted.output >= 1, "{counted:?}");
+                // The output side is no fact.
+                assert_eq!(counted.source, UsageSource::Estimated);
             }
         }
     }
@@ -916,4 +919,46 @@ fn models_are_listed_for_free_and_a_wrong_key_is_told() {
         (failure.class, failure.status),
         (Class::StopConfig, Some(401))
     );
+}
+
+#[test]
+fn requests_are_what_the_official_sdks_send_for_the_same_conversation() {
+    let scenario = "name = \"x\"\n[[turn]]\nsay = \"I look.\"\n[[turn.call]]\ntool = \"read_config\"\n\
+                    input = { which = \"old\" }\n";
+    for (protocol, file) in [
+        ("anthropic", "anthropic.json"),
+        ("openai-chat", "openai.json"),
+    ] {
+        let stub = Stub::start(scenario);
+        let provider = provider(&stub, protocol);
+        let mut request = request();
+        request.effort = Some("low".to_owned());
+        request.system[0].text = "Rules.".to_owned();
+        request.messages = vec![Message::User(vec![UserPart::Text {
+            text: "Go.".to_owned(),
+            cache: None,
+        }])];
+        let mut reply = provider.turn(&request, &limits(20_000)).unwrap();
+        // The id is the stub's; the recording has its own.
+        let mut told = serde_json::to_string(&reply.blocks).unwrap();
+        let id = reply.calls().next().unwrap().0.to_owned();
+        told = told.replace(&id, "t1");
+        reply.blocks = serde_json::from_str(&told).unwrap();
+        request.messages.push(Message::Assistant(reply.blocks));
+        request
+            .messages
+            .push(Message::User(vec![UserPart::ToolResult {
+                call: "t1".to_owned(),
+                text: "no such text".to_owned(),
+                failed: true,
+                cache: Some(CacheMark::FiveMinutes),
+            }]));
+        let sent: serde_json::Value = serde_json::from_slice(&provider.body(&request)).unwrap();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/stub_sdk")
+            .join(file);
+        let recorded: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(sent, recorded, "{protocol}");
+    }
 }

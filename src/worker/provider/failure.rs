@@ -35,7 +35,8 @@ pub struct TurnFailure {
     /// Whether the provider may charge for it all the same: then what was reserved for the input stays
     /// booked, as possible.
     pub maybe_billed: bool,
-    /// What the provider had counted before it failed, if anything.
+    /// What the provider had counted before it failed, if anything: its input, and an estimate of the output
+    /// until then.
     pub usage: Option<Usage>,
     /// How often this kind may be sent again at most; the engine's own limits come on top.
     pub most_retries: u8,

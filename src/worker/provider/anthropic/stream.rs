@@ -75,7 +75,17 @@ impl Assemble for Answer {
     }
 
     fn usage(&self) -> Option<Usage> {
-        self.model.as_ref().map(|_| counts(&self.usage))
+        self.model.as_ref()?;
+        let counted = counts(&self.usage);
+        // Before the end the output side only says that it began: what was said until then was most likely
+        // billed, at two bytes a token as everywhere.
+        let said: usize = self.closed.values().map(|one| one.raw.as_str().len()).sum();
+        let saying: usize = self.open.values().map(|one| one.joined.len()).sum();
+        Some(Usage {
+            output: counted.output.max((said + saying) as u64 / 2),
+            source: UsageSource::Estimated,
+            ..counted
+        })
     }
 
     fn finish(self: Box<Self>, request_id: Option<String>) -> Result<TurnReply, Fault> {
