@@ -1,5 +1,7 @@
 //! Measures of the mechanism itself.
 
+#[cfg(test)]
+mod chat_loop;
 pub mod long_session;
 pub mod noise;
 pub mod noop;

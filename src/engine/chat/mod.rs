@@ -57,6 +57,3 @@ fn end(outcome: &str, why: &str) -> String {
 fn end_parts(note: &str) -> (&str, &str) {
     note.split_once(": ").unwrap_or((note, ""))
 }
-
-#[cfg(test)]
-mod tests;

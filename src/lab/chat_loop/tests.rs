@@ -15,6 +15,7 @@ use crate::model::{
     time::Clock,
 };
 use crate::model::{Action, OperationId};
+use crate::worker::Worker;
 use crate::worker::chat::redact::Redactor;
 use crate::worker::provider::{
     Block, BlockKind, Cancel, Message, Outcome, Provider, RawJson, TurnFailure, TurnFailureClass,
@@ -27,7 +28,7 @@ use crate::world::ports::{
     Warehouse,
 };
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -37,7 +38,7 @@ const BAD: &str = "bad";
 
 /// One answer of the script.
 #[derive(Clone)]
-enum Say {
+pub(super) enum Say {
     Calls(Vec<(&'static str, Value)>),
     Text(&'static str),
     Ends(Outcome),
@@ -170,8 +171,10 @@ impl Provider for Scripted {
 }
 
 /// Two jobs with tables, a target in which [`BAD`] fails, a warehouse that remembers what it was asked.
-struct Small {
+pub(super) struct Small {
     noop: Arc<Noop>,
+    /// Configs that reached it, by digest.
+    configs: Mutex<BTreeMap<Digest, String>>,
     definition: String,
     queries: Mutex<Vec<String>>,
 }
@@ -210,6 +213,8 @@ impl Target for Small {
         self.noop.info()
     }
     fn effect(&self, request: &EffectRequest) -> Timed<Effect> {
+        let (digest, config) = (request.config_digest.clone(), request.config.clone());
+        self.configs.lock().unwrap().insert(digest, config);
         self.noop.effect(request)
     }
     fn look_up(&self, action: Action, operation: &OperationId, job: &JobId) -> Timed<Lookup> {
@@ -221,7 +226,10 @@ impl Target for Small {
         staged: &EffectRef,
         _: TimeMs,
     ) -> Result<Timed<RunState>, PortError> {
-        let bad = staged.config_digest == digest_bytes(BAD.as_bytes());
+        let configs = self.configs.lock().unwrap();
+        let text = configs.get(&staged.config_digest);
+        let bad = staged.config_digest == digest_bytes(BAD.as_bytes())
+            || text.is_some_and(|text| text.contains("BROKEN") || text.contains("WORSE"));
         Ok(Timed::now(if bad {
             RunState::Failed {
                 class: FailureClass::Job,
@@ -294,12 +302,15 @@ adapter = "command"
 run = ["true"]
 "#;
 
-struct Bench {
+pub(super) struct Bench {
+    /// Who answers; the scripted model when there is none.
+    pub(super) provider: Option<Arc<dyn Provider>>,
+    pub(super) worker: Arc<dyn Worker>,
     _dir: tempfile::TempDir,
-    path: PathBuf,
-    goal: Goal,
+    pub(super) path: PathBuf,
+    pub(super) goal: Goal,
     text: String,
-    small: Arc<Small>,
+    pub(super) small: Arc<Small>,
     model: Arc<Scripted>,
 }
 
@@ -308,15 +319,22 @@ impl Bench {
         Self::with("", "old text", script)
     }
 
-    fn with(more: &str, definition: &str, script: &[Say]) -> Self {
+    pub(super) fn with(more: &str, definition: &str, script: &[Say]) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let text = GOAL.replace("{more}", more);
+        // A strategy of the test's own that goes before has its place before the model's.
+        let text = match more.strip_prefix("before:") {
+            Some(first) => GOAL
+                .replacen("[[strategy]]", &format!("{first}\n[[strategy]]"), 1)
+                .replace("{more}", "timeout = \"1s\""),
+            None => GOAL.replace("{more}", more),
+        };
         let mut goal = parse_goal(&text, dir.path(), None).unwrap();
         goal.contract = goal.contract.resolve_me(&Account("ann".to_owned()));
         Self {
             path: dir.path().join("ledger.db"),
             small: Arc::new(Small {
                 noop: Noop::new(0, None),
+                configs: Mutex::default(),
                 definition: definition.to_owned(),
                 queries: Mutex::default(),
             }),
@@ -324,13 +342,15 @@ impl Bench {
                 script: Mutex::new(script.iter().cloned().collect()),
                 asked: Mutex::default(),
             }),
+            provider: None,
+            worker: Arc::new(NoopWorker),
             goal,
             text,
             _dir: dir,
         }
     }
 
-    fn engine(&self) -> Engine {
+    pub(super) fn engine(&self) -> Engine {
         let mut ledger = Ledger::open_for_engine(&self.path).unwrap();
         let me = Account("ann".to_owned());
         let adoption = Adoption {
@@ -352,11 +372,14 @@ impl Bench {
             warehouse: Some(Arc::clone(&self.small) as Arc<dyn Warehouse>),
             probe: self.small.noop.world().probe,
         };
-        let provider = Arc::clone(&self.model) as Arc<dyn Provider>;
+        let provider = match &self.provider {
+            Some(provider) => Arc::clone(provider),
+            None => Arc::clone(&self.model) as Arc<dyn Provider>,
+        };
         let context = Context {
             world,
             base_dir: Arc::new(self.goal.base_dir.clone()),
-            worker: Arc::new(NoopWorker),
+            worker: Arc::clone(&self.worker),
             declared_proofs: true,
             worker_ms: 1_000,
             providers: Arc::new([("scripted".to_owned(), provider)].into()),
@@ -371,7 +394,7 @@ impl Bench {
             clock: Clock::Virtual { now },
             settings: Settings {
                 exit_when_waiting: true,
-                stay_after_end: false,
+                ..Settings::default()
             },
             stop: Stop::default(),
             operator: None,
@@ -380,22 +403,22 @@ impl Bench {
     }
 
     /// Runs until nothing moves without a person; the ledger must be sound afterwards.
-    fn run(&self) -> Finish {
+    pub(super) fn run(&self) -> Finish {
         let finish = self.engine().run().unwrap();
         assert_eq!(verify(&self.path).unwrap().word(), "ok");
         finish
     }
 
-    fn reader(&self) -> Reader {
+    pub(super) fn reader(&self) -> Reader {
         Reader::open(&self.path).unwrap()
     }
 
-    fn facts(&self, job: &str) -> JobFacts {
+    pub(super) fn facts(&self, job: &str) -> JobFacts {
         let found = self.reader().view().facts(&goal(), &JobId::from(job));
         found.unwrap().unwrap()
     }
 
-    fn turns(&self, job: &str) -> Vec<TurnRow> {
+    pub(super) fn turns(&self, job: &str) -> Vec<TurnRow> {
         self.reader()
             .view()
             .turns(&goal(), &JobId::from(job))
@@ -403,14 +426,14 @@ impl Bench {
     }
 
     /// `tool outcome` of each call.
-    fn called(&self, job: &str) -> Vec<String> {
+    pub(super) fn called(&self, job: &str) -> Vec<String> {
         self.call_rows(job)
             .iter()
             .map(|row| format!("{} {}", row.tool, row.outcome))
             .collect()
     }
 
-    fn call_rows(&self, job: &str) -> Vec<ToolCallRow> {
+    pub(super) fn call_rows(&self, job: &str) -> Vec<ToolCallRow> {
         self.reader()
             .view()
             .tool_calls(&goal(), &JobId::from(job))
@@ -422,13 +445,13 @@ impl Bench {
         String::from_utf8(bytes).unwrap()
     }
 
-    fn kinds(&self, job: &str) -> Vec<String> {
+    pub(super) fn kinds(&self, job: &str) -> Vec<String> {
         let events = self.reader().view().job_events(&goal(), &JobId::from(job));
         events.unwrap().into_iter().map(|row| row.kind).collect()
     }
 
     /// `strategy outcome reason` of each attempt.
-    fn attempts(&self, job: &str) -> Vec<String> {
+    pub(super) fn attempts(&self, job: &str) -> Vec<String> {
         let rows = self.reader().view().attempts(&goal(), &JobId::from(job));
         rows.unwrap()
             .iter()
@@ -436,19 +459,27 @@ impl Bench {
             .collect()
     }
 
-    fn alerts(&self, rule: &str) -> usize {
+    /// Cutovers that were intended.
+    pub(super) fn small_effects_in_production(&self) -> usize {
+        let all = ["one", "two"];
+        all.iter()
+            .filter(|job| self.facts(job).production.is_some())
+            .count()
+    }
+
+    pub(super) fn alerts(&self, rule: &str) -> usize {
         let alerts = self.reader().view().alerts(&goal()).unwrap();
         alerts.iter().filter(|alert| alert.rule == rule).count()
     }
 
-    fn submit(&self, job: &str, act: Act) {
+    pub(super) fn submit(&self, job: &str, act: Act) {
         let me = Account("ann".to_owned());
         let job = JobId::from(job);
         decide::submit(&self.path, &goal(), &job, act, &me, "pts/1", TimeMs(1)).unwrap();
     }
 }
 
-fn goal() -> GoalId {
+pub(super) fn goal() -> GoalId {
     GoalId::from("g")
 }
 

@@ -1,0 +1,7 @@
+//! Loops of chat workers against a scripted model and against the stub provider: what is written down, what is
+//! refused, what survives a death.
+
+#[path = "../../../tests/stub_provider/mod.rs"]
+mod stub_provider;
+mod stub_tests;
+mod tests;
