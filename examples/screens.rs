@@ -59,7 +59,7 @@ fn main() {
     term.sees("Approvals");
     take(&term, "approvals");
     term.keys("\r");
-    term.sees("Evidence");
+    term.sees("A approve   X reject");
     take(&term, "card");
     term.keys("qq");
     term.sees("stop after the current steps");
@@ -91,7 +91,7 @@ fn svg(screen: &vt100::Screen) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{BACK}\"/>\n\
-         <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\" \
+         <g font-family=\"'DejaVu Sans Mono', ui-monospace, Menlo, Consolas, monospace\" font-size=\"14\" \
          xml:space=\"preserve\">\n"
     );
     for row in 0..rows {

@@ -5,7 +5,7 @@ use super::error::{CliError, ExitCode};
 use super::output::{print_json, print_text};
 use crate::model::SafeText;
 use crate::tui::keymap::{ACTIONS, Key, Keymap};
-use crate::tui::notice::{Desktop, NotifyBy};
+use crate::tui::notice::{Desktop, NotifyBy, Webhook};
 use serde_json::json;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ const SETTINGS: &[Setting] = &[
         "notify",
         "webhook",
         "\"\"",
-        "A http or https address that the same JSON is posted to, by the curl of this host. The address may hold\n# a secret: it is handed to curl on standard input, never on its command line.",
+        "A http or https address that the same JSON is posted to: within 10 s, following no redirect. The address may\n# hold a secret; no message or log says it.",
     ),
     setting(
         "notify",
@@ -345,7 +345,10 @@ impl Reading<'_> {
                 if !(text.is_empty() || plain && known) {
                     return Err(wrong("is a http or https address".to_owned()));
                 }
-                config.notify.webhook = (!text.is_empty()).then(|| text.to_owned());
+                config.notify.webhook = (!text.is_empty()).then(|| Webhook {
+                    url: text.to_owned(),
+                    post: crate::world::http::post_json,
+                });
             }
             ("notify", "every_s") => {
                 let seconds = item

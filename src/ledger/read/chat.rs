@@ -1,6 +1,6 @@
 //! Questions about chat workers: turns, tool calls, questions before people.
 
-use super::{Answer, View};
+use super::{Answer, EventRow, View, event_row};
 use crate::model::{Account, AttemptNo, Digest, GoalId, JobId, TimeMs};
 use rusqlite::{Row, params};
 use serde::Serialize;
@@ -153,6 +153,9 @@ impl TokenTotals {
     }
 }
 
+/// Entries that are looked through for a checkpoint.
+const CHECKPOINT_REACH: i64 = 5_000;
+
 const TURN_COLUMNS: &str = "SELECT attempt, turn, provider, model, prefix, system, message, tokens, money, started_ms,
   ended_ms, outcome, why, uncached, cache_write, cache_read, output, reasoning, source, cost, request_id, answer
   FROM turns";
@@ -188,6 +191,17 @@ impl View<'_> {
             ),
             params![goal.as_str(), limit as i64],
             call_row,
+        )
+    }
+
+    /// The newest checkpoint of any job among the last [`CHECKPOINT_REACH`] entries.
+    pub fn last_checkpoint(&self, goal: &GoalId) -> Answer<Option<EventRow>> {
+        self.one(
+            "SELECT seq, at_ms, goal, job, attempt, actor, kind, body
+             FROM (SELECT * FROM events ORDER BY seq DESC LIMIT ?2)
+             WHERE goal = ?1 AND kind = 'checkpoint.written' ORDER BY seq DESC LIMIT 1",
+            params![goal.as_str(), CHECKPOINT_REACH],
+            event_row,
         )
     }
 

@@ -19,7 +19,7 @@ pub fn unavailable(model: &Model, action: Action) -> Option<String> {
     let no = |text: &str| Some(text.to_owned());
     match action {
         Action::Approve | Action::Reject => decision_unavailable(model),
-        Action::Pause | Action::Retry | Action::Comment | Action::HandOver => {
+        Action::Pause | Action::Retry | Action::Comment | Action::HandOver | Action::RollBack => {
             if !model.marks.is_empty() && model.kind() == Kind::Jobs {
                 return None;
             }
@@ -36,6 +36,9 @@ pub fn unavailable(model: &Model, action: Action) -> Option<String> {
                 }
                 Action::Retry if row.state != JobState::HandedOver => {
                     no("only a job that was handed over can be tried again")
+                }
+                Action::RollBack if row.state != JobState::CutOver => {
+                    no("only a job in production can be rolled back")
                 }
                 Action::HandOver if row.state.has_ended() => no("the job has ended already"),
                 _ => None,
@@ -56,6 +59,10 @@ pub fn unavailable(model: &Model, action: Action) -> Option<String> {
                 None
             }
         }
+        Action::Answer => match model.job_here() {
+            Some(job) if model.question_of(&job).is_some() => None,
+            _ => no("no worker asks anything about this job now"),
+        },
         Action::PrevVersion | Action::NextVersion if model.snapshot.versions.len() < 2 => {
             no("the contract has one version; dogwatch amend makes the next")
         }
@@ -224,6 +231,14 @@ fn copy(model: &mut Model) -> Vec<Effect> {
     let text = match model.place() {
         Place::Card(_) => model.request().map(|request| request.digest.0.clone()),
         Place::Operation(_, operation) => Some(operation.0),
+        Place::Question(job, id) => {
+            let row = model.question_of(&job).filter(|row| row.question == id);
+            row.map(|row| row.text.clone())
+        }
+        Place::Alert(seq) => {
+            let row = model.snapshot.alerts.iter().find(|row| row.seq == seq);
+            row.map(|row| row.evidence.clone())
+        }
         Place::Job(job) | Place::JobLog(job) => Some(job.0),
         Place::Root(Kind::Log) => {
             let list = model.list();

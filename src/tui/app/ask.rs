@@ -5,7 +5,7 @@ use super::msg::Effect;
 use super::overlay::{Ask, Focus, Overlay, Purpose};
 use super::place::{Kind, Place};
 use crate::ledger::Act;
-use crate::model::JobId;
+use crate::model::{Action as Effected, JobId};
 use crate::tui::keymap::Action;
 use ratatui_textarea::TextArea;
 
@@ -100,11 +100,36 @@ pub fn dialog(model: &mut Model, action: Action) -> bool {
                 Overlay::Confirm { ask, effect }
             }
         }
-        Action::Comment | Action::HandOver => text_dialog(model, action),
+        Action::Answer => match answer(model) {
+            Some(overlay) => overlay,
+            None => return true,
+        },
+        Action::Comment | Action::HandOver | Action::RollBack => text_dialog(model, action),
         _ => return false,
     };
     model.overlays.push(overlay);
     true
+}
+
+/// The answer to what the worker of the job here asks; the question is the one that was seen.
+fn answer(model: &Model) -> Option<Overlay> {
+    let job = model.job_here()?;
+    let open = model.question_of(&job)?;
+    let act = Act::Answer {
+        question: open.question.clone(),
+        text: String::new(),
+    };
+    Some(Overlay::Text {
+        purpose: Purpose::Answer {
+            asked: open.text.clone(),
+        },
+        ask: Ask {
+            what: format!("answer {job}"),
+            items: vec![(job, act)],
+        },
+        area: Box::new(TextArea::default()),
+        focus: Focus::Text,
+    })
 }
 
 fn text_dialog(model: &Model, action: Action) -> Overlay {
@@ -115,6 +140,13 @@ fn text_dialog(model: &Model, action: Action) -> Overlay {
             "comment on",
             Act::Comment {
                 text: String::new(),
+            },
+        ),
+        Action::RollBack => (
+            Purpose::RollBack,
+            "roll back",
+            Act::RollBack {
+                reason: String::new(),
             },
         ),
         _ => (
@@ -136,6 +168,14 @@ fn text_dialog(model: &Model, action: Action) -> Overlay {
     }
 }
 
+/// What a request asks for.
+fn noun(action: Effected) -> &'static str {
+    match action {
+        Effected::RollBack => "the rollback",
+        _ => "the cutover",
+    }
+}
+
 /// The dialog for a decision on the request shown; id and digest are what was seen.
 fn decide(model: &Model, approve: bool) -> Option<Overlay> {
     let request = model.request()?;
@@ -150,7 +190,7 @@ fn decide(model: &Model, approve: bool) -> Option<Overlay> {
         return Some(Overlay::Text {
             purpose: Purpose::Reject,
             ask: Ask {
-                what: format!("reject {job}"),
+                what: format!("reject {} of {job}", noun(request.action)),
                 items: vec![(job, act)],
             },
             area: Box::new(TextArea::default()),
@@ -158,10 +198,18 @@ fn decide(model: &Model, approve: bool) -> Option<Overlay> {
         });
     }
     let high_risk = model.row_of(&job).is_some_and(|row| row.high_risk);
-    let effect = format!("Cut {job} over to production; its old job is switched off.");
+    let effect = match request.action {
+        Effected::RollBack => {
+            format!("Take {job} out of production; its old job is switched on again.")
+        }
+        _ => format!("Cut {job} over to production; its old job is switched off."),
+    };
     let name = job.to_string();
     let ask = Ask {
-        what: format!("approve {job}"),
+        what: match request.action {
+            Effected::RollBack => format!("approve the rollback of {job}"),
+            _ => format!("approve {job}"),
+        },
         items: vec![(job, Act::Approve { approval, digest })],
     };
     Some(if high_risk {

@@ -87,11 +87,10 @@ pub fn opened(model: &mut Model, action: Action) -> bool {
             }
         }
         Action::NextNeed => next_need(model),
-        Action::Stepper | Action::CardJob => {
-            if let Some(job) = model.job_here() {
-                model.drill(Place::Job(job));
-            }
-        }
+        Action::Stepper | Action::CardJob => match model.job_here() {
+            Some(job) => model.drill(Place::Job(job)),
+            None => model.say("there is no job here", false),
+        },
         Action::JobLog => {
             if let Some(job) = model.job_here() {
                 model.drill(Place::JobLog(job));
@@ -104,6 +103,10 @@ pub fn opened(model: &mut Model, action: Action) -> bool {
         }
         Action::PrevAttempt | Action::NextAttempt | Action::FirstAttempt | Action::LastAttempt => {
             step_attempt(model, action);
+        }
+        Action::Unfold => {
+            model.unfolded = !model.unfolded;
+            model.scroll = 0;
         }
         Action::PrevVersion => step_version(model, -1),
         Action::NextVersion => step_version(model, 1),
@@ -168,13 +171,9 @@ pub fn open_row(model: &mut Model) {
             model.go(Place::Root(Kind::Jobs));
         }
         Kind::Alerts => {
-            let seq = target.parse().ok().map(Seq);
-            let alerts = &model.snapshot.alerts;
-            let job = alerts
-                .iter()
-                .find(|row| Some(row.seq) == seq)
-                .and_then(|row| row.job.clone());
-            open_job_of(model, job, "this alert concerns the whole goal");
+            if let Ok(seq) = target.parse() {
+                model.drill(Place::Alert(Seq(seq)));
+            }
         }
         Kind::Log => {
             let seq = target.parse().ok().map(Seq);
@@ -201,7 +200,8 @@ fn next_need(model: &mut Model) {
     let place_of = |what: &NeedWhat| match what {
         NeedWhat::Approval(id) => Place::Card(id.clone()),
         NeedWhat::Verify(job, operation) => Place::Operation(job.clone(), operation.clone()),
-        NeedWhat::Alert(_) => Place::Root(Kind::Alerts),
+        NeedWhat::Question(job, id) => Place::Question(job.clone(), id.clone()),
+        NeedWhat::Alert(seq) => Place::Alert(*seq),
     };
     let needs = &model.snapshot.needs;
     let undecided = |what: &NeedWhat| match what {
@@ -227,6 +227,10 @@ fn next_need(model: &mut Model) {
                     .entry(Kind::Approvals)
                     .or_default()
                     .select(id.as_str());
+            }
+            if let Place::Alert(seq) = &place {
+                let id = seq.to_string();
+                model.lists.entry(Kind::Alerts).or_default().select(&id);
             }
             if let Place::Operation(_, id) = &place {
                 model

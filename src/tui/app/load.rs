@@ -8,7 +8,7 @@ use super::snapshot::{JobsData, Snapshot, Version};
 use crate::contract::{Goal, parse_goal};
 use crate::ledger::read::{ContractRow, GoalRow, JobQuery, View};
 use crate::ledger::{LedgerError, Reader};
-use crate::model::{DecisionId, Digest, GoalId, JobId, WaitKind};
+use crate::model::{AttemptNo, DecisionId, Digest, GoalId, JobId, Seq, WaitKind};
 use jiff::tz::TimeZone;
 use needs::load_needs;
 use parts::{load_closing, load_job, log_data, text_of};
@@ -23,6 +23,8 @@ const APPROVALS: usize = 1_000;
 const GLANCE_FROM: u64 = 5_000;
 /// Contract versions that can be stepped through.
 const VERSIONS: usize = 20;
+/// Entries shown before an alert.
+const ALERT_ENTRIES: usize = 20;
 /// Longest text shown of a config or definition, in bytes.
 const MAX_TEXT: usize = 512 * 1024;
 
@@ -43,6 +45,8 @@ pub struct Want {
     pub decisions: Vec<DecisionId>,
     /// Whether the closing report is open.
     pub closing: bool,
+    /// The attempt whose loop is shown; the newest one when it is `Some(None)`.
+    pub transcript: Option<Option<AttemptNo>>,
 }
 
 impl Want {
@@ -56,6 +60,7 @@ impl Want {
             beside: None,
             decisions: Vec::new(),
             closing: false,
+            transcript: None,
         }
     }
 }
@@ -201,6 +206,7 @@ impl Loader {
         self.read_contract(view, &mut shot)?;
         shot.unsettled = view.unsettled(&goal)?;
         shot.alerts = view.alerts(&goal)?;
+        shot.questions = view.open_questions(&goal)?;
         load_needs(view, &goal, &mut shot)?;
         if shot.overview.by_wait.contains_key(&WaitKind::Upstream) {
             shot.awaited = view.awaited(&goal, 2)?;
@@ -236,8 +242,15 @@ impl Loader {
                 shot.log = log_data(rows, &shot.zone);
                 shot.log.dropped = extra as u64;
             }
-            Place::Job(job) | Place::Operation(job, _) => {
-                shot.job = load_job(view, goal, job)?.map(Arc::new);
+            Place::Job(job) | Place::Operation(job, _) | Place::Question(job, _) => {
+                let mut data = load_job(view, goal, job)?;
+                if let (Some(data), Some(attempt)) = (&mut data, want.transcript) {
+                    let newest = data.attempts.last().map(|one| one.attempt);
+                    if let Some(attempt) = attempt.or(newest) {
+                        data.transcript = Some((attempt, view.transcript(goal, job, attempt)?));
+                    }
+                }
+                shot.job = data.map(Arc::new);
             }
             Place::Card(id) => {
                 // The list goes along, so that the next request is known.
@@ -248,12 +261,29 @@ impl Loader {
                 }
             }
             Place::Root(Kind::Goal) => {
+                shot.checkpoint = view.last_checkpoint(goal)?;
                 let mut rows = view.contracts(goal, VERSIONS)?;
                 rows.reverse();
                 for row in rows {
                     let text = text_of(view.blob(&row.text)?);
                     shot.versions.push(Version { row, text });
                 }
+            }
+            Place::Root(Kind::Budgets) => {
+                shot.uses = view.budget_uses(goal)?;
+                shot.handoffs = view.handoffs(goal)?;
+            }
+            Place::Alert(seq) => {
+                shot.outages = view.outages(goal)?;
+                let alert = shot.alerts.iter().find(|row| row.seq == *seq);
+                shot.before_alert = match alert.and_then(|row| row.job.as_ref()) {
+                    Some(job) => {
+                        let mut rows = view.job_events(goal, job)?;
+                        rows.retain(|row| row.seq <= *seq);
+                        rows.split_off(rows.len().saturating_sub(ALERT_ENTRIES))
+                    }
+                    None => view.log(Some(Seq(seq.0 + 1)), ALERT_ENTRIES)?,
+                };
             }
             Place::Root(_) => {}
         }

@@ -22,7 +22,7 @@ pub use asked::{Answer, Asked, Frozen, Note};
 pub use update::{next_deadline, update};
 
 use crate::ledger::filter::Filter;
-use crate::ledger::read::{ApprovalRow, AttemptRow, JobQuery, JobRow, JobSort};
+use crate::ledger::read::{ApprovalRow, AttemptRow, JobQuery, JobRow, JobSort, QuestionRow};
 use crate::model::{ApprovalId, AttemptNo, ContractVersion, Digest, GoalId, JobId};
 use crate::tui::keymap::Keymap;
 use crate::tui::notice::Heard;
@@ -81,6 +81,8 @@ pub struct Model {
     pub tab: Tab,
     /// Attempt shown; the newest when `None`.
     pub attempt: Option<AttemptNo>,
+    /// Long texts of a loop are shown whole.
+    pub unfolded: bool,
     /// Contract version shown; the newest when `None`.
     pub version: Option<ContractVersion>,
     /// Lines of a view that is a page of text, made once a message.
@@ -150,6 +152,7 @@ impl Model {
             details: false,
             tab: Tab::Timeline,
             attempt: None,
+            unfolded: false,
             version: None,
             page: Arc::default(),
             scroll: 0,
@@ -308,6 +311,8 @@ impl Model {
                 .filter(|asked| asked.answer == Answer::Pending)
                 .filter_map(|asked| asked.id.clone())
                 .collect(),
+            transcript: (self.kind() == Kind::Job && self.tab == Tab::Transcript)
+                .then_some(self.attempt),
             closing: self
                 .overlays
                 .iter()
@@ -318,7 +323,14 @@ impl Model {
     /// The job that an action of this view would concern.
     pub fn job_here(&self) -> Option<JobId> {
         match self.place() {
-            Place::Job(job) | Place::Operation(job, _) | Place::JobLog(job) => Some(job),
+            Place::Job(job)
+            | Place::Operation(job, _)
+            | Place::Question(job, _)
+            | Place::JobLog(job) => Some(job),
+            Place::Alert(seq) => {
+                let row = self.snapshot.alerts.iter().find(|row| row.seq == seq);
+                row.and_then(|row| row.job.clone())
+            }
             Place::Card(_) => self.request().map(|request| request.job.clone()),
             Place::Root(Kind::Jobs | Kind::Waits) => self.list().target().map(JobId::from),
             Place::Root(_) => None,
@@ -339,6 +351,11 @@ impl Model {
                 .map(|data| &data.row)
                 .filter(|row| row.job == *job)
         })
+    }
+
+    /// What the worker of a job asks now.
+    pub fn question_of(&self, job: &JobId) -> Option<&QuestionRow> {
+        self.snapshot.questions.iter().find(|row| row.job == *job)
     }
 
     /// The request shown, if the snapshot is about it.

@@ -21,6 +21,13 @@ pub enum Purpose {
     Reject,
     /// Why jobs are handed over.
     HandOver,
+    /// Why jobs in production shall go back.
+    RollBack,
+    /// What a model is told.
+    Answer {
+        /// Its question.
+        asked: String,
+    },
     /// Words for the next attempt.
     Comment,
     /// Why a ruling is right. The reference, when it happened.

@@ -218,8 +218,11 @@ fn text(
 fn complete(mut ask: Ask, purpose: &Purpose, words: &str) -> Ask {
     for (_, act) in &mut ask.items {
         match (&mut *act, purpose) {
-            (Act::Reject { reason, .. } | Act::HandOver { reason }, _) => words.clone_into(reason),
-            (Act::Comment { text }, _) => words.clone_into(text),
+            (
+                Act::Reject { reason, .. } | Act::HandOver { reason } | Act::RollBack { reason },
+                _,
+            ) => words.clone_into(reason),
+            (Act::Comment { text } | Act::Answer { text, .. }, _) => words.clone_into(text),
             (Act::Rule { reason, .. }, Purpose::Rule { .. }) => words.clone_into(reason),
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Where the operator is: views, and what is drilled into.
 
-use crate::model::{ApprovalId, JobId, OperationId};
+use crate::model::{ApprovalId, JobId, OperationId, Seq};
 
 /// A kind of view; tables of actions and lists are keyed by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +21,10 @@ pub enum Kind {
     Operation,
     /// Alerts.
     Alerts,
+    /// One alert.
+    Alert,
+    /// A model's question.
+    Question,
     /// Budgets.
     Budgets,
     /// The contract.
@@ -56,6 +60,8 @@ impl Kind {
             Self::ToVerify => "To verify",
             Self::Operation => "Operation",
             Self::Alerts => "Alerts",
+            Self::Alert => "Alert",
+            Self::Question => "Question",
             Self::Budgets => "Budgets",
             Self::Goal => "Goal",
             Self::Waits => "Waits",
@@ -80,9 +86,10 @@ impl Kind {
     /// The numbered view it belongs to.
     pub const fn root(self) -> Self {
         match self {
-            Self::Job => Self::Jobs,
+            Self::Job | Self::Question => Self::Jobs,
             Self::Card => Self::Approvals,
             Self::Operation => Self::ToVerify,
+            Self::Alert => Self::Alerts,
             other => other,
         }
     }
@@ -99,6 +106,10 @@ pub enum Place {
     Card(ApprovalId),
     /// One operation of a job.
     Operation(JobId, OperationId),
+    /// What the worker of a job asks, by the question's id.
+    Question(JobId, String),
+    /// One alert, by its entry.
+    Alert(Seq),
     /// The entries of one job.
     JobLog(JobId),
 }
@@ -111,6 +122,8 @@ impl Place {
             Self::Job(_) => Kind::Job,
             Self::Card(_) => Kind::Card,
             Self::Operation(..) => Kind::Operation,
+            Self::Alert(_) => Kind::Alert,
+            Self::Question(..) => Kind::Question,
             Self::JobLog(_) => Kind::Log,
         }
     }

@@ -4,10 +4,13 @@ use super::load::Want;
 use crate::contract::Goal;
 use crate::ledger::JobFacts;
 use crate::ledger::read::{
-    AlertRow, ApprovalRow, AttemptRow, ContractRow, DecisionRow, EventRow, EvidenceRow, GoalRow,
-    JobQuery, JobRow, OperationRow, Overview,
+    AlertRow, ApprovalRow, AttemptRow, BudgetUse, ContractRow, DecisionRow, EventRow, EvidenceRow,
+    GoalRow, HandoffRow, JobQuery, JobRow, OperationRow, OutageRow, Overview, QuestionRow,
+    TranscriptTurn,
 };
-use crate::model::{ApprovalId, DecisionId, Digest, JobId, JobState, OperationId, Seq, TimeMs};
+use crate::model::{
+    ApprovalId, AttemptNo, DecisionId, Digest, JobId, JobState, OperationId, Seq, TimeMs,
+};
 use crate::tui::theme::Role;
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -42,7 +45,9 @@ pub struct JobData {
     pub numbers: BTreeMap<Digest, Value>,
     /// Oldest first.
     pub operations: Vec<OperationRow>,
-    /// Configs by digest, and the old definition.
+    /// The loop of one attempt, when it was asked for; empty when no model worked on it.
+    pub transcript: Option<(AttemptNo, Vec<TranscriptTurn>)>,
+    /// Configs by digest, the old definition, and the checkpoint.
     pub texts: BTreeMap<Digest, Option<String>>,
 }
 
@@ -90,6 +95,8 @@ pub enum NeedWhat {
     Approval(ApprovalId),
     /// An operation's outcome must be ruled on.
     Verify(JobId, OperationId),
+    /// A model asks something: the job, and the question's id.
+    Question(JobId, String),
     /// An alert is not over.
     Alert(Seq),
 }
@@ -165,6 +172,18 @@ pub struct Snapshot {
     pub unsettled: Vec<OperationRow>,
     /// For the alerts.
     pub alerts: Vec<AlertRow>,
+    /// For an alert: outages, the newest first.
+    pub outages: Vec<OutageRow>,
+    /// For an alert: the last entries before it that concern it, oldest first.
+    pub before_alert: Vec<EventRow>,
+    /// For the budgets: totals, then the newest days.
+    pub uses: Vec<BudgetUse>,
+    /// For the budgets: packages written for those who take over.
+    pub handoffs: Vec<HandoffRow>,
+    /// What models ask people, oldest first.
+    pub questions: Vec<QuestionRow>,
+    /// For the view of the goal: the newest checkpoint of any job, if it is not long ago.
+    pub checkpoint: Option<EventRow>,
     /// For the log.
     pub log: LogData,
     /// When it was asked for.
@@ -195,6 +214,12 @@ impl Default for Snapshot {
             approvals: Vec::new(),
             unsettled: Vec::new(),
             alerts: Vec::new(),
+            outages: Vec::new(),
+            before_alert: Vec::new(),
+            uses: Vec::new(),
+            handoffs: Vec::new(),
+            questions: Vec::new(),
+            checkpoint: None,
             log: LogData::default(),
             closing: None,
         }

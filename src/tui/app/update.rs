@@ -1,5 +1,6 @@
 //! `update(&mut Model, Now, Msg) -> Vec<Effect>`: pure but for the model; time comes in as a parameter.
 
+use super::load::Want;
 use super::msg::{Effect, Msg, Now};
 use super::overlay::Overlay;
 use super::snapshot::Snapshot;
@@ -119,8 +120,8 @@ fn on_snapshot(model: &mut Model, shot: Box<Snapshot>) -> Vec<Effect> {
     // Frozen means that what is shown does not change by itself; going elsewhere still shows it.
     let elsewhere = match (&model.snapshot.want, &shot.want) {
         (Some(shown), Some(new)) => {
-            (&shown.place, &shown.query, &shown.window, &shown.beside)
-                != (&new.place, &new.query, &new.window, &new.beside)
+            let what = |want: &Want| (want.place.clone(), want.query.clone(), want.transcript);
+            what(shown) != what(new) || (&shown.window, &shown.beside) != (&new.window, &new.beside)
         }
         _ => true,
     };

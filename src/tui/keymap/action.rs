@@ -55,10 +55,16 @@ pub enum Action {
     NextPane,
     /// The previous pane.
     PrevPane,
+    /// Answer what the worker asks.
+    Answer,
+    /// Show long texts of a loop whole, or folded.
+    Unfold,
     /// Words for the job's next attempt.
     Comment,
     /// Give the job to a person, with a reason.
     HandOver,
+    /// Ask for a job in production to go back to the old side.
+    RollBack,
     /// The ledger's entries of this job.
     JobLog,
     /// Would the wait under the cursor end now?

@@ -65,7 +65,7 @@ pub const ACTIONS: &[Entry] = &[
         "job-of-request",
         "job",
         "The job of this request with its attempts.",
-        Scope::In(&[Kind::Card, Kind::Operation]),
+        Scope::In(&[Kind::Card, Kind::Operation, Kind::Alert, Kind::Question]),
     ),
     change(row(
         Action::LookAgain,
@@ -188,6 +188,22 @@ pub const ACTIONS: &[Entry] = &[
         Scope::In(&[Kind::Jobs, Kind::Job, Kind::Waits]),
     ),
     change(row(
+        Action::Answer,
+        &[Key::char('a')],
+        "answer",
+        "answer",
+        "Answer what the worker of the job asks.",
+        Scope::In(&[Kind::Question, Kind::Job]),
+    )),
+    row(
+        Action::Unfold,
+        &[Key::char('f')],
+        "unfold",
+        "",
+        "Transcript: show long texts whole, or folded.",
+        Scope::In(&[Kind::Job]),
+    ),
+    change(row(
         Action::Comment,
         &[Key::char('c')],
         "comment",
@@ -203,6 +219,14 @@ pub const ACTIONS: &[Entry] = &[
         "Give the job to a person, with a reason.",
         Scope::In(&[Kind::Jobs, Kind::Job, Kind::Waits]),
     )),
+    change(row(
+        Action::RollBack,
+        &[],
+        "roll-back",
+        "",
+        "Ask for a job in production to go back to the old side, with a reason; an approver decides.",
+        Scope::In(&[Kind::Jobs, Kind::Job]),
+    )),
     row(
         Action::JobLog,
         &[Key::char('L')],
@@ -215,6 +239,7 @@ pub const ACTIONS: &[Entry] = &[
             Kind::Waits,
             Kind::Card,
             Kind::Operation,
+            Kind::Alert,
         ]),
     ),
     row(

@@ -40,6 +40,8 @@ pub fn of_job(row: &JobRow) -> Standing {
         return standing("‖", "paused", Role::Warn);
     }
     match (row.state, row.wait.as_ref().map(|wait| wait.kind)) {
+        // Asked back by a person; an approver decides.
+        (JobState::CutOver, Some(WaitKind::Person)) => of_wait(WaitKind::Person),
         (JobState::CutOver, _) => standing("✓", "cut over", Role::Good),
         (JobState::HandedOver, _) => standing("⚑", "handed over", Role::Bad),
         (JobState::Cancelled, _) => standing("✗", "cancelled", Role::Dim),

@@ -2,6 +2,7 @@
 
 use super::{empty, window};
 use crate::ledger::read::ApprovalRow;
+use crate::model::Action;
 use crate::tui::app::{Answer, Model};
 use crate::tui::text::{self, Line, state, time};
 use crate::tui::theme::Role;
@@ -64,6 +65,9 @@ fn short(model: &Model, row: &ApprovalRow) -> Line {
     if let Some(job) = job {
         let tries = text::count(u64::from(job.tries), "try", "tries");
         line.push(format!("{tries} · "), Role::Dim);
+    }
+    if row.action == Action::RollBack {
+        line.push("ROLL BACK · ", Role::Warn);
     }
     let effects = text::count(row.consequences.len() as u64, "effect", "effects");
     line.push(effects, Role::Text);

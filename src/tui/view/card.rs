@@ -2,7 +2,7 @@
 
 use super::job;
 use crate::ledger::read::ApprovalRow;
-use crate::model::{Digest, Verdict, WaitKind, Wake};
+use crate::model::{Action, Digest, Verdict, WaitKind, Wake};
 use crate::tui::app::snapshot::JobData;
 use crate::tui::app::{Answer, Model};
 use crate::tui::text::{Line, labelled, paragraph, state, time};
@@ -195,14 +195,27 @@ fn what(model: &Model, request: &ApprovalRow, lines: &mut Vec<Line>, label: usiz
             .config
             .as_ref()
             .map_or("", |digest| digest.short());
-        add(
-            "will run",
-            &format!(
-                "config {config} in production; the old job at {} is switched off",
-                data.facts.origin
-            ),
-            Role::Text,
-        );
+        let origin = &data.facts.origin;
+        if request.action == Action::RollBack {
+            let text = format!("taken out of production; the old job at {origin} runs again");
+            add("ROLL BACK", &text, Role::Warn);
+        } else {
+            let text =
+                format!("config {config} in production; the old job at {origin} is switched off");
+            add("will run", &text, Role::Text);
+        }
+        if let Some(asked) = data
+            .facts
+            .rollback
+            .as_ref()
+            .filter(|_| request.action == Action::RollBack)
+        {
+            add(
+                "asked by",
+                &format!("{}: {}", asked.by, asked.reason),
+                Role::Text,
+            );
+        }
     }
     if request.consequences.is_empty() {
         add(

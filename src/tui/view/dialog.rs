@@ -187,6 +187,11 @@ fn text_area(
     let (title, hint) = match purpose {
         Purpose::Reject => (ask.what.clone(), "Why? The job goes on with this reason."),
         Purpose::HandOver => (ask.what.clone(), "Why must a person take it?"),
+        Purpose::Answer { asked } => (ask.what.clone(), asked.as_str()),
+        Purpose::RollBack => (
+            ask.what.clone(),
+            "Why must it leave production? An approver decides.",
+        ),
         Purpose::Comment => (ask.what.clone(), "Words for the next attempt."),
         Purpose::Rule { happened: true, .. } => (
             format!("{}: it happened", ask.what),

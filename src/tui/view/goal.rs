@@ -66,6 +66,24 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
             .collect();
         add("plan", &steps.join(" → "), Role::Text);
     }
+    let checkpoint = match &shot.checkpoint {
+        Some(row) => {
+            let job = row.job.as_ref().map_or("", |job| job.as_str());
+            let attempt = row.attempt.map_or(String::new(), |one| one.to_string());
+            format!(
+                "{}, of {job}, attempt {attempt}; its job's transcript has it",
+                time::instant(row.at, shot.now(), &shot.zone)
+            )
+        }
+        None => "none lately: only loops of a model write one".to_owned(),
+    };
+    lines.extend(labelled(
+        "checkpoint",
+        &checkpoint,
+        Role::Text,
+        LABEL,
+        width,
+    ));
     lines.push(Line::new());
     if let Some(plan) = &shot.parsed {
         clauses(plan, &mut lines, width);

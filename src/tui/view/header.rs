@@ -246,6 +246,11 @@ fn parts(shot: &Snapshot) -> Vec<(String, Role)> {
             Role::Person,
         ),
         (
+            shot.questions.len() as u64,
+            plural(shot.questions.len() as u64, "question", "questions"),
+            Role::Person,
+        ),
+        (
             overview.alerts_open,
             plural(overview.alerts_open, "alert", "alerts"),
             Role::Bad,

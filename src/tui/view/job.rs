@@ -1,6 +1,6 @@
 //! One job: its attempts as a stepper, with panes for what happened, the config, evidence, effects.
 
-use super::jobs;
+use super::{jobs, transcript};
 use crate::ledger::read::{AttemptRow, EvidenceRow};
 use crate::model::{AttemptNo, SafeText};
 use crate::tui::app::Model;
@@ -35,7 +35,7 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
         Tab::Diff => config_diff(model, data, width),
         Tab::Evidence => evidence(model, data, width),
         Tab::Operations => operations(model, data, width),
-        Tab::Transcript => transcript(model, width),
+        Tab::Transcript => transcript::lines(model, data, width),
     });
     lines
 }
@@ -446,31 +446,5 @@ fn operations(model: &Model, data: &JobData, width: usize) -> Vec<Line> {
         }
         lines.push(Line::new());
     }
-    lines
-}
-
-fn transcript(model: &Model, width: usize) -> Vec<Line> {
-    let Some((_, attempt)) = model.attempt_shown() else {
-        return vec![Line::dim("no attempt yet")];
-    };
-    let mut lines = Vec::new();
-    if attempt.remark.is_empty() {
-        lines.push(Line::dim("the worker said nothing"));
-    } else {
-        lines.push(Line::dim(
-            "the worker's own words; a remark, never evidence:",
-        ));
-        lines.extend(paragraph(&attempt.remark, Role::Text, width));
-    }
-    if !attempt.reason.is_empty() {
-        lines.push(Line::new());
-        lines.extend(labelled("ended", &attempt.reason, Role::Text, 8, width));
-    }
-    lines.push(Line::new());
-    lines.extend(paragraph(
-        "The ledger keeps no turn-by-turn transcript of this worker.",
-        Role::Dim,
-        width,
-    ));
     lines
 }

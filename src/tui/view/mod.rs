@@ -1,5 +1,6 @@
 //! Drawing: a pure function of the model, one file a view.
 
+pub mod alert;
 pub mod alerts;
 pub mod approvals;
 pub mod budgets;
@@ -15,10 +16,13 @@ pub mod job;
 pub mod jobs;
 pub mod log;
 pub mod operation;
+pub mod question;
 pub mod tour;
+pub mod transcript;
 pub mod verify;
 pub mod waits;
 
+use crate::model::Action;
 use crate::tui::app::Model;
 use crate::tui::app::layout::FLOOR;
 use crate::tui::app::place::{Kind, Place};
@@ -118,13 +122,18 @@ fn title(model: &Model) -> (String, String) {
         Place::Root(Kind::Log) | Place::JobLog(_) => log::title(model),
         Place::Job(job) => (format!("Job {job}"), page_note(model)),
         Place::Card(_) => {
-            let job = model.request().map(|request| request.job.to_string());
-            (
-                format!("Request {}", job.unwrap_or_default()),
-                page_note(model),
-            )
+            let title = match model.request() {
+                Some(request) if request.action == Action::RollBack => {
+                    format!("Request to roll back {}", request.job)
+                }
+                Some(request) => format!("Request {}", request.job),
+                None => "Request".to_owned(),
+            };
+            (title, page_note(model))
         }
         Place::Operation(job, _) => (format!("Operation of {job}"), page_note(model)),
+        Place::Alert(_) => ("Alert".to_owned(), page_note(model)),
+        Place::Question(job, _) => (format!("Question of {job}"), page_note(model)),
         Place::Root(kind @ (Kind::Budgets | Kind::Goal)) => {
             (kind.title().to_owned(), page_note(model))
         }
@@ -166,6 +175,8 @@ pub fn page(model: &Model, width: u16) -> Vec<Line> {
         Place::Job(_) => job::lines(model, width),
         Place::Card(_) => card::lines(model, width),
         Place::Operation(_, id) => operation::lines(model, &id, width),
+        Place::Alert(seq) => alert::lines(model, seq, width),
+        Place::Question(_, id) => question::lines(model, &id, width),
         Place::Root(Kind::Budgets) => budgets::lines(model, width),
         Place::Root(Kind::Goal) => goal::lines(model, width),
         _ => Vec::new(),

@@ -9,6 +9,16 @@ use crate::tui::text::width;
 use crate::tui::theme::{BUILT_IN, Theme};
 use ratatui::style::Modifier;
 
+/// What only happens in the midst of a goal, on one screen each.
+const TROUBLES: &[(&str, &[&str])] = &[
+    ("alert_of_an_outage", &["4\n"]),
+    ("question", &["..."]),
+    ("question_answered", &["1jjj\na", "Asia/Shanghai"]),
+    ("card_of_a_rollback", &["2\n]]"]),
+    ("transcript", &["1jjj\n\t\t\t\t"]),
+    ("transcript_unfolded", &["1jjj\n\t\t\t\tf"]),
+];
+
 /// Keys that lead to each screen worth looking at; drawn and left alone for a second between groups.
 const SCREENS: &[(&str, &[&str])] = &[
     ("goals", &["0"]),
@@ -62,6 +72,30 @@ fn every_screen(test: impl Fn(&str, &World)) {
 fn every_view_at_the_fixed_sizes() {
     for (name, keys) in SCREENS {
         let mut world = at(keys, (80, 24));
+        let mut all = String::new();
+        for (width, height) in SIZES {
+            world.resize(*width, *height);
+            all.push_str(&format!("{width}×{height}\n{}\n", world.screen()));
+        }
+        insta::assert_snapshot!(*name, all);
+    }
+}
+
+#[test]
+fn every_trouble_at_the_fixed_sizes() {
+    for (name, keys) in TROUBLES {
+        let mut world = World::filled();
+        world.outage();
+        world.asks("mart_revenue", "Which zone does the old report mean?");
+        world.shall_go_back("stg_orders", "a1b2c3d4e5f60009");
+        world.turn("mart_revenue", 2);
+        world.load();
+        for group in *keys {
+            world.keys(group);
+            world.drawn_and(ARMING_MS);
+        }
+        world.beat();
+        world.load();
         let mut all = String::new();
         for (width, height) in SIZES {
             world.resize(*width, *height);

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_COUNTED: usize = 2_000;
 
 /// What needs a person, dearest delay first: effects of unknown outcome, since nothing is known of the world
-/// until they are settled; then alerts, those of the whole goal first; then requests. Within each, first
+/// until they are settled; then alerts, those of the whole goal first; then questions, since a worker waits
+/// in the midst of its loop; then requests. Within each, first
 /// what holds up the most jobs, then the oldest.
 pub fn load_needs(view: &View<'_>, goal: &GoalId, shot: &mut Snapshot) -> Result<(), LedgerError> {
     let open = view.open_requests(goal)?;
@@ -21,6 +22,7 @@ pub fn load_needs(view: &View<'_>, goal: &GoalId, shot: &mut Snapshot) -> Result
         .filter(|op| op.to_verify)
         .map(|op| &op.job)
         .chain(shot.alerts.iter().filter_map(|row| row.job.as_ref()))
+        .chain(shot.questions.iter().map(|row| &row.job))
         .chain(open.iter().map(|row| &row.job))
         .take(MAX_COUNTED)
         .collect();
@@ -40,6 +42,11 @@ pub fn load_needs(view: &View<'_>, goal: &GoalId, shot: &mut Snapshot) -> Result
         job: row.job.clone(),
         what: NeedWhat::Alert(row.seq),
     });
+    let questions = shot.questions.iter().map(|row| Need {
+        since: row.asked_at,
+        job: Some(row.job.clone()),
+        what: NeedWhat::Question(row.job.clone(), row.question.clone()),
+    });
     let asked = open.iter().map(|row| Need {
         since: row.requested_at,
         job: Some(row.job.clone()),
@@ -47,6 +54,7 @@ pub fn load_needs(view: &View<'_>, goal: &GoalId, shot: &mut Snapshot) -> Result
     });
     let mut needs = dearest_first(verify, &held);
     needs.extend(dearest_first(alerts, &held));
+    needs.extend(dearest_first(questions, &held));
     needs.extend(dearest_first(asked, &held));
     shot.needs = needs;
     shot.held = held;

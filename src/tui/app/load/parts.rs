@@ -60,7 +60,8 @@ pub fn load_job(
         .iter()
         .filter_map(|attempt| attempt.config.clone())
         .chain([facts.definition.clone()])
-        .chain(facts.config.clone());
+        .chain(facts.config.clone())
+        .chain(facts.checkpoint.clone());
     for digest in wanted {
         if let Entry::Vacant(place) = texts.entry(digest) {
             let text = text_of(view.blob(place.key())?);
@@ -85,6 +86,7 @@ pub fn load_job(
         numbers,
         operations: view.operations(goal, job)?,
         texts,
+        transcript: None,
     }))
 }
 

@@ -246,3 +246,61 @@ fn a_text_for_many_jobs_names_them() {
         "{text}"
     );
 }
+
+#[test]
+fn a_model_s_question_is_answered_in_a_text_and_carries_its_id() {
+    let mut world = World::filled();
+    world.asks("mart_revenue", "Which zone does the old report mean?");
+    world.load();
+    assert!(world.screen().contains("1 question"), "{}", world.screen());
+    // An effect of unknown outcome first, then the question.
+    world.keys("..");
+    let text = world.screen();
+    assert!(
+        text.contains("Which zone does the old report mean?"),
+        "{text}"
+    );
+    world.keys("a");
+    assert!(world.screen().contains("Which zone"), "{}", world.screen());
+    let effects = world.keys("Asia/Shanghai\t\n");
+    assert_eq!(
+        sent(&effects),
+        [&Act::Answer {
+            question: "q1".into(),
+            text: "Asia/Shanghai".into()
+        }]
+    );
+}
+
+#[test]
+fn a_job_in_production_can_be_asked_back_with_a_reason_and_the_card_says_so() {
+    let mut world = World::filled();
+    world.keys(":roll-back\n");
+    let effects = world.keys("wrong report\t\n");
+    assert_eq!(
+        sent(&effects),
+        [&Act::RollBack {
+            reason: "wrong report".into()
+        }]
+    );
+    world.keys("j:roll-back\n");
+    assert!(
+        world.screen().contains("only a job in production"),
+        "{}",
+        world.screen()
+    );
+    world.shall_go_back("stg_orders", "a1b2c3d4e5f60009");
+    world.load();
+    world.keys("2");
+    let text = world.screen();
+    assert!(text.contains("ROLL BACK"), "{text}");
+    world.keys("jj\n");
+    let text = world.screen();
+    assert!(text.contains("Request to roll back stg_orders"), "{text}");
+    assert!(text.contains("taken out of production"), "{text}");
+    assert!(text.contains("the morning report is wrong"), "{text}");
+    world.drawn_and(ARMING_MS);
+    world.keys("A");
+    let text = world.screen();
+    assert!(text.contains("Take stg_orders out of production"), "{text}");
+}
