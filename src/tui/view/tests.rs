@@ -12,7 +12,7 @@ use ratatui::style::Modifier;
 /// What only happens in the midst of a goal, on one screen each.
 const TROUBLES: &[(&str, &[&str])] = &[
     ("alert_of_an_outage", &["4\n"]),
-    ("question", &["..."]),
+    ("question", &["1jjj\na\x1b", "."]),
     ("question_answered", &["1jjj\na", "Asia/Shanghai"]),
     ("card_of_a_rollback", &["2\n]]"]),
     ("transcript", &["1jjj\n\t\t\t\t"]),
