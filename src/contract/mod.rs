@@ -2,6 +2,7 @@
 
 pub mod budget_edit;
 pub mod cutover;
+pub mod diff;
 mod limits;
 pub mod parse;
 pub mod provider;

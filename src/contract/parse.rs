@@ -12,6 +12,7 @@ mod free;
 mod overrides;
 mod problem;
 mod providers;
+mod retire;
 mod section;
 mod sections;
 mod units;

@@ -91,6 +91,17 @@ pub struct JobsRule {
     pub depends_on_source: bool,
     /// Patterns (`*` matches any run of characters) of high-risk jobs.
     pub high_risk: Vec<String>,
+    /// Jobs that the owner gives up, each group with its reason.
+    pub retire: Vec<Retire>,
+}
+
+/// Jobs that the owner gives up: they are cancelled with this reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retire {
+    /// Patterns of job ids, or tags of jobs.
+    pub jobs: Vec<String>,
+    /// Why, one sentence.
+    pub reason: String,
 }
 
 impl JobsRule {
@@ -99,6 +110,17 @@ impl JobsRule {
         self.high_risk
             .iter()
             .any(|pattern| matches_pattern(pattern, job))
+    }
+
+    /// Why the owner gives a job with these tags up; `None` when it lives on.
+    pub fn retired(&self, job: &str, tags: &[String]) -> Option<&str> {
+        let named = |pattern: &String| {
+            tags.iter().any(|tag| tag == pattern) || matches_pattern(pattern, job)
+        };
+        self.retire
+            .iter()
+            .find(|group| group.jobs.iter().any(named))
+            .map(|group| group.reason.as_str())
     }
 }
 

@@ -23,11 +23,7 @@ pub fn contract_json(contract: &Contract) -> Json {
             "from_minute": contract.workdays.from_minute,
             "to_minute": contract.workdays.to_minute,
         },
-        "jobs": {
-            "file": contract.jobs.file,
-            "depends_on_source": contract.jobs.depends_on_source,
-            "high_risk": contract.jobs.high_risk,
-        },
+        "jobs": jobs(contract),
         "accept": contract.accept.iter().map(|clause| json!({
             "id": clause.id,
             "check": clause.check,
@@ -67,6 +63,19 @@ pub fn contract_json(contract: &Contract) -> Json {
         },
         "world": contract.world.ports,
     })
+}
+
+/// A contract that gives no job up has the digest it had before there were words for it.
+fn jobs(contract: &Contract) -> Json {
+    let mut jobs = Map::new();
+    jobs.insert("file".to_owned(), json!(contract.jobs.file));
+    let depends = json!(contract.jobs.depends_on_source);
+    jobs.insert("depends_on_source".to_owned(), depends);
+    jobs.insert("high_risk".to_owned(), json!(contract.jobs.high_risk));
+    if !contract.jobs.retire.is_empty() {
+        jobs.insert("retire".to_owned(), json!(contract.jobs.retire));
+    }
+    Json::Object(jobs)
 }
 
 fn budgets(contract: &Contract) -> Json {

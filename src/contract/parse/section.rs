@@ -356,7 +356,7 @@ impl<'a> Section<'a> {
         let Some(item) = self.get(key) else {
             return Vec::new();
         };
-        let name = format!("[[{key}]]");
+        let name = format!("[{}]", self.child_name(key));
         let mut sections = Vec::new();
         if let Some(array) = item.as_array_of_tables() {
             for table in array {

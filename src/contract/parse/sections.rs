@@ -191,6 +191,7 @@ pub(super) fn jobs(top: &Section<'_>) -> JobsRule {
         file: None,
         depends_on_source: false,
         high_risk: Vec::new(),
+        retire: Vec::new(),
     };
     let Some(jobs) = top.table("jobs") else {
         return rule;
@@ -227,6 +228,7 @@ pub(super) fn jobs(top: &Section<'_>) -> JobsRule {
     if let Some(patterns) = jobs.texts("high_risk", MAX_LIST) {
         rule.high_risk = patterns.into_iter().map(|(text, _)| text).collect();
     }
+    rule.retire = super::retire::retire(&jobs);
     jobs.refuse_unknown();
     rule
 }
