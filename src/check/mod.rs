@@ -11,6 +11,8 @@ pub mod command;
 pub mod diagnosis;
 pub mod http_status;
 pub mod params;
+pub mod report;
+mod report_numbers;
 pub mod row_count;
 pub mod run_log;
 pub mod schedule;
@@ -112,6 +114,7 @@ pub static CHECKERS: &[&dyn Checker] = &[
     &row_count::RowCount,
     &checksum::Checksum,
     &schedule::Schedule,
+    &report::Report,
     &run_log::RunLog,
     &command::CommandCheck,
 ];

@@ -62,6 +62,25 @@ impl<'a> Meter<'a> {
     }
 }
 
+impl Meter<'_> {
+    /// Runs a query that gives any number of rows; or says what the warehouse does not have.
+    ///
+    /// # Errors
+    /// When the warehouse does not answer.
+    pub fn rows(&mut self, sql: String) -> Result<Result<Rows, String>, PortError> {
+        let answer = self.warehouse.query(&sql);
+        self.queries.push(sql);
+        match answer {
+            Ok(timed) => {
+                self.took_ms = self.took_ms.saturating_add(timed.took_ms);
+                Ok(Ok(timed.value))
+            }
+            Err(error) if says_missing(&error.what) => Ok(Err(error.what)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 fn single(rows: Rows) -> Result<Vec<Cell>, PortError> {
     let count = rows.rows.len();
     let mut rows = rows.rows.into_iter();

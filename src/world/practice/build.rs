@@ -6,7 +6,7 @@ use super::legacy::{LegacyFile, OldJob, Row, Surroundings, generate, old_jobs, s
 use super::scenario::{Scenario, WAREHOUSE_SQL, source_tables};
 use super::schema::{EVENTS_LOCK, FORMAT, INVENTORY_LOCK, SCHEMA, physical, quoted};
 use super::settings::PracticeSettings;
-use super::{RUN_DAY, START, functions, lazy, old_runs};
+use super::{RUN_DAY, START, functions, lazy, old_runs, reports};
 use crate::world::ports::{Column, ColumnKind, PortError};
 use rusqlite::{Connection, params};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +35,7 @@ pub(super) fn fill(conn: &mut Connection, settings: &PracticeSettings) -> BuildR
     sources(&tx, &scenario).map_err(sqlite_failed("source tables"))?;
     outputs(&tx, scenario.base(), &found)?;
     jobs(&tx, &scenario, &found)?;
+    reports::record(&tx, &scenario)?;
     records(&tx, &files, &around).map_err(sqlite_failed("records"))?;
     old_runs::record(&tx, &scenario.rows, &found)?;
     tx.commit().map_err(sqlite_failed("commit"))
@@ -229,7 +230,7 @@ fn json<T: serde::Serialize>(value: &T) -> BuildResult<String> {
 
 /// Logical types from what the old output really holds: double where the scenario says so or a value
 /// is one, text where one is text or the column is declared so, else integer.
-fn output_columns(conn: &Connection, row: &Row) -> rusqlite::Result<Vec<Column>> {
+pub(super) fn output_columns(conn: &Connection, row: &Row) -> rusqlite::Result<Vec<Column>> {
     if row.target.is_empty() {
         return Ok(Vec::new());
     }

@@ -19,6 +19,7 @@ pub mod legacy;
 mod old_runs;
 pub mod platform;
 mod probe;
+mod reports;
 mod run;
 pub mod scenario;
 pub mod schema;

@@ -1,7 +1,7 @@
 //! Tables of the world's file (docs/practice-world.md lists them for people).
 
 /// Format of the file; a file of another format is refused.
-pub const FORMAT: i64 = 1;
+pub const FORMAT: i64 = 2;
 
 /// The bookkeeping tables. The warehouse's own tables are made by the build.
 pub const SCHEMA: &str = "
@@ -82,6 +82,11 @@ create trigger effects_no_delete before delete on effects begin select raise(abo
 create table effect_calls (
   operation_id text not null, action text not null, calls integer not null,
   primary key (operation_id, action)
+) without rowid;
+
+create table report_numbers (
+  table_name text not null, report text not null, name text not null, sql text not null, relative real not null,
+  primary key (table_name, name)
 ) without rowid;
 
 create table locks (name text primary key, holder text not null, note text not null) without rowid;

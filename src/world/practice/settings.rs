@@ -18,6 +18,12 @@ pub struct PracticeSettings {
     pub jobs: usize,
     /// What goes wrong, and how often.
     pub faults: Faults,
+    /// Whether the source lists only jobs that write a table and that nothing holds.
+    pub tables_only: bool,
+    /// How many jobs the source lists at most; the first of them.
+    pub first: Option<usize>,
+    /// Schedulers whose jobs the source does not list, by their words.
+    pub without: Vec<String>,
 }
 
 /// What goes wrong, and how often. Probabilities are from 0 to 1.
@@ -95,7 +101,15 @@ impl Faults {
     }
 }
 
-const KEYS: &[&str] = &["path", "seed", "jobs", "faults"];
+const KEYS: &[&str] = &[
+    "path",
+    "seed",
+    "jobs",
+    "faults",
+    "tables_only",
+    "first",
+    "without",
+];
 const FAULT_KEYS: &[&str] = &[
     "staging_failure",
     "lost_reply_after_write",
@@ -115,6 +129,9 @@ impl PracticeSettings {
             seed,
             jobs: 120,
             faults: Faults::default(),
+            tables_only: false,
+            first: None,
+            without: Vec::new(),
         }
     }
 
@@ -143,6 +160,28 @@ impl PracticeSettings {
                 .and_then(|jobs| usize::try_from(jobs).ok())
                 .filter(|jobs| (1..=MAX_JOBS).contains(jobs))
                 .ok_or_else(|| format!("jobs must be from 1 to {MAX_JOBS}"))?;
+        }
+        if let Some(only) = table.get("tables_only") {
+            settings.tables_only = only.as_bool().ok_or("tables_only must be true or false")?;
+        }
+        if let Some(first) = table.get("first") {
+            settings.first = Some(
+                first
+                    .as_u64()
+                    .and_then(|first| usize::try_from(first).ok())
+                    .filter(|first| (1..=MAX_JOBS).contains(first))
+                    .ok_or_else(|| format!("first must be from 1 to {MAX_JOBS}"))?,
+            );
+        }
+        if let Some(without) = table.get("without") {
+            settings.without = without
+                .as_array()
+                .and_then(|list| {
+                    list.iter()
+                        .map(|one| one.as_str().map(str::to_owned))
+                        .collect()
+                })
+                .ok_or("without must be a list of schedulers, such as [\"oozie\"]")?;
         }
         if let Some(faults) = table.get("faults") {
             let map = faults.as_object().ok_or("faults must be a table")?;

@@ -9,7 +9,7 @@ use crate::world::ports::{
 };
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-const LIST: &str = "select job, title, domain, layer, target, key_columns, columns, report, old_job \
+const LIST: &str = "select job, title, domain, layer, target, key_columns, columns, report, old_job, scheduler \
                     from legacy_jobs order by seq";
 
 impl Source for PracticeWorld {
@@ -19,8 +19,16 @@ impl Source for PracticeWorld {
         let mut rows = statement.query([]).map_err(sqlite_failed("list"))?;
         let mut value = Vec::new();
         while let Some(row) = rows.next().map_err(sqlite_failed("list"))? {
-            value.push(source_job(row)?);
+            let scheduler: String = row.get(9).map_err(sqlite_failed("list"))?;
+            if self.settings.without.contains(&scheduler) {
+                continue;
+            }
+            let job = source_job(row)?;
+            if !self.settings.tables_only || (job.output.is_some() && job.hold.is_none()) {
+                value.push(job);
+            }
         }
+        value.truncate(self.settings.first.unwrap_or(value.len()));
         Ok(Timed {
             value,
             took_ms: self.chance.between(2_000, 6_000, &["list"]),
@@ -105,6 +113,10 @@ fn source_job(row: &Row<'_>) -> Result<SourceJob, PortError> {
         format!("layer:{layer}"),
     ];
     if !report.is_empty() {
+        tags.push("is_report".to_owned());
+    }
+    if !table.is_empty() {
+        // Every table has its lines in the catalog of report numbers.
         tags.push("has_reports".to_owned());
     }
     let output = if table.is_empty() {
