@@ -13,6 +13,8 @@ mod pty_support;
 mod stub_provider;
 mod support;
 
+#[path = "amendments.rs"]
+mod amendments;
 #[path = "bad_input.rs"]
 mod bad_input;
 #[path = "budgets.rs"]

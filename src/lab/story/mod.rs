@@ -4,6 +4,7 @@
 //! A story adopts its goal, lets the real engine work, acts as its people would, and states what must be
 //! true. The same seed plays the same story, entry for entry.
 
+mod amendment;
 mod cutover;
 mod outage;
 mod quota;
@@ -30,7 +31,13 @@ pub struct Story {
 }
 
 /// All stories, in the order in which they are listed.
-pub const STORIES: &[Story] = &[restart::STORY, outage::STORY, cutover::STORY, quota::STORY];
+pub const STORIES: &[Story] = &[
+    restart::STORY,
+    outage::STORY,
+    cutover::STORY,
+    quota::STORY,
+    amendment::STORY,
+];
 
 /// The story of a name; for an unknown one, the table as a message.
 ///

@@ -42,6 +42,7 @@ pub fn baseline(request: &PrepareRequest) -> Result<PrepareReply, PrepareFailure
     .map(|config| PrepareReply {
         config,
         remark: "mechanical translation".to_owned(),
+        claim: None,
     })
     .map_err(|why| PrepareFailure {
         why,
