@@ -234,7 +234,7 @@ fn only_the_owner_amends_against_the_version_in_force_and_never_into_another_wor
     let (accepted, why) = amend(&mut stage, &two, &owner);
     assert!(accepted, "{why}");
     let rows = stage
-        .look(|moment| moment.view.contracts(moment.goal))
+        .look(|moment| moment.view.contracts(moment.goal, 10))
         .unwrap();
     assert_eq!(rows.len(), 2);
     assert_eq!(

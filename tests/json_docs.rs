@@ -16,6 +16,8 @@ const KEYED_BY_DATA: &[&str] = &[
     "facts.operations",
     "facts.ordinals",
     "facts.evidence",
+    "facts.clause_digests",
+    "facts.waivers",
     "evidence[].detail.numbers",
     "measured[].counts",
     "figures",
@@ -77,6 +79,15 @@ fn printed() -> BTreeMap<String, Value> {
     all.push(demo.run(&["verify-op", "show", &operation]));
     all.push(demo.run(&["doctor", "--prove"]));
     all.push(demo.run(&["config"]));
+    let changed = demo.dir.path().join("demo/changed.toml");
+    let text = std::fs::read_to_string(demo.dir.path().join("demo/practice.toml")).unwrap();
+    std::fs::write(
+        &changed,
+        text.replace("staging_tries = 3", "staging_tries = 5"),
+    )
+    .unwrap();
+    all.push(demo.run(&["amend", "demo/changed.toml", "--preview"]));
+    all.push(demo.run(&["claims"]));
     all.push(demo.run(&["demo", "--scenario", "restart", "--dir", "restart"]));
     all.into_iter()
         .map(|one| (one["schema"].as_str().unwrap().to_owned(), one))

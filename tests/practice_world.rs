@@ -234,6 +234,7 @@ fn exact_division_spreads_through_the_staged_lineage() {
     assert!(practice.reconciles(&margin));
     let mut request = practice.request(Action::Stage, "on-staged", &margin);
     request.upstream = vec![Upstream {
+        lineage: None,
         job: JobId::from("fct_order_lines"),
         config_digest: Digest("d".repeat(64)),
         side: Side::Staging,

@@ -71,7 +71,7 @@ pub fn adopt_goal(
     let answers = if known {
         Vec::new()
     } else {
-        ask(&goal.questions, me, yes)?
+        agreed(&goal.questions, me, yes)?
     };
     let id = goal.contract.id.clone();
     let adoption = Adoption {
@@ -94,13 +94,17 @@ fn adoption_time(goal: &Goal) -> TimeMs {
     }
 }
 
-fn ask(questions: &[String], me: &Account, yes: bool) -> Result<Vec<String>, CliError> {
+/// Asks each question; the answers as they are recorded.
+///
+/// # Errors
+/// When one is not answered with yes.
+pub fn agreed(questions: &[String], me: &Account, yes: bool) -> Result<Vec<String>, CliError> {
     let mut answers = Vec::new();
     for question in questions {
         let agreed = yes || asked_on_terminal(question)?;
         if !agreed {
             return Err(CliError::new(
-                format!("not adopted: {question}"),
+                format!("not agreed to: {question}"),
                 "Nothing was written. Make it clear in the goal file, or answer yes (--yes).",
             ));
         }

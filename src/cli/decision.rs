@@ -43,7 +43,11 @@ pub fn decide(
     })
 }
 
-fn await_answer(
+/// The engine's answer, if it comes soon: state and reason.
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub fn await_answer(
     reader: &Reader,
     decision: &DecisionId,
     engine_runs: bool,

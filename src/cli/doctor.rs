@@ -3,11 +3,10 @@
 use super::Common;
 use super::doctor_models::{self, Findings};
 use super::error::{CliError, ExitCode};
-use super::launch::parse_adopted;
 use super::output::{print_json, print_text};
 use super::place::{goal, job, ledger_path};
 use crate::contract::Goal;
-use crate::engine::adopt::take_up;
+use crate::engine::adopt::{parse_adopted, take_up};
 use crate::engine::operation::Proofs;
 use crate::engine::prove::{Sample, VALID_MS, ids, prove};
 use crate::ledger::event::{Actor, Entry, Event};

@@ -2,14 +2,13 @@
 
 use super::error::CliError;
 use super::models::of_plan;
-use crate::contract::{Goal, GoalError, apply_overrides, parse_goal};
-use crate::engine::adopt::{list_jobs, take_up};
+use crate::contract::Goal;
+use crate::engine::adopt::{list_jobs, parse_adopted, take_up};
 use crate::engine::call::Context;
 use crate::engine::executor::{Executor, Inline, Pool};
 use crate::engine::run::{Engine, Operator, Parts, Settings, Stop};
 use crate::lab::owner::{PRACTICE_OWNER, PracticeOwner};
 use crate::ledger::Ledger;
-use crate::ledger::read::ContractRow;
 use crate::model::{GoalId, TimeMs, time::Clock};
 use crate::worker::ProcessWorker;
 use crate::worker::agent::AgentSettings;
@@ -83,14 +82,6 @@ pub struct Launched {
     pub queries_per_day: Option<u64>,
     /// Where workers write; removed when dropped.
     _scratch: tempfile::TempDir,
-}
-
-/// Parses an adopted text as it was adopted.
-pub fn parse_adopted(text: &str, row: &ContractRow) -> Result<Goal, GoalError> {
-    let mut goal = parse_goal(text, &row.base_dir, None)?;
-    apply_overrides(&mut goal, &row.overrides).map_err(|why| GoalError::whole(why, None))?;
-    goal.contract = goal.contract.resolve_me(&row.me);
-    Ok(goal)
 }
 
 /// Opens everything and takes the goal up where the ledger left it.

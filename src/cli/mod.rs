@@ -1,12 +1,14 @@
 //! The command line: one file a subcommand, no logic of its own.
 
 mod adopt;
+mod amend;
 mod answer;
 mod approvals;
 mod approve;
 mod attach;
 mod budget;
 mod check;
+mod claims;
 mod completions;
 mod config;
 mod decision;
@@ -33,6 +35,7 @@ mod story;
 mod transcript;
 mod verify;
 mod verify_op;
+mod waive;
 mod welcome;
 
 pub use error::{CliError, ExitCode};
@@ -74,6 +77,12 @@ enum Command {
     Estimate(estimate::Args),
     /// Fix a goal file as contract version 1.
     Adopt(adopt::Args),
+    /// Say what a changed goal file would do, and put it in force as the next version.
+    Amend(amend::Args),
+    /// List what workers hold against clauses.
+    Claims(claims::Args),
+    /// Accept a job in production that a clause does not pass, in writing.
+    Waive(waive::Args),
     /// Work on a goal: adopt it if it is new, and open the interface unless headless.
     Run(run::Args),
     /// Open the interface on a ledger whose engine runs elsewhere, or not at all.
@@ -132,6 +141,9 @@ impl Cli {
             Some(Command::Budget(args)) => budget::run(&args, common),
             Some(Command::Handoff(args)) => handoff::run(&args, common),
             Some(Command::Adopt(args)) => adopt::run(&args, common),
+            Some(Command::Amend(args)) => amend::run(&args, common),
+            Some(Command::Claims(args)) => claims::run(&args, common),
+            Some(Command::Waive(args)) => waive::run(&args, common),
             Some(Command::Run(args)) => run::run(&args, common),
             Some(Command::Attach(args)) => attach::run(&args, common),
             Some(Command::Status(args)) => status::run(&args, common),

@@ -2,8 +2,8 @@
 
 use super::Common;
 use super::error::CliError;
-use super::launch::parse_adopted;
 use crate::contract::Goal;
+use crate::engine::adopt::parse_adopted;
 use crate::ledger::Reader;
 use crate::ledger::read::GoalRow;
 use crate::model::{GoalId, JobId, TimeMs, time::Clock};

@@ -293,8 +293,7 @@ fn name(path: &str) -> String {
     }
     path.trim_end_matches("_ms")
         .replace("budgets.", "budget.")
-        .replace('.', " ")
-        .replace('_', " ")
+        .replace(['.', '_'], " ")
 }
 
 fn shown(path: &str, value: &Json) -> String {

@@ -1,6 +1,6 @@
 //! Adopting a goal file, and taking it up again from the ledger.
 
-use crate::contract::{Goal, GoalError, parse_goal};
+use crate::contract::{Goal, GoalError, apply_overrides, parse_goal};
 use crate::ledger::event::{Actor, Entry, Event};
 use crate::ledger::read::ContractRow;
 use crate::ledger::{Batch, Ledger, LedgerError};
@@ -60,8 +60,8 @@ pub fn adopt(
             return same_plan(ledger, adoption, &row);
         }
         return Err(AdoptError::Refused(format!(
-            "goal {} was adopted with another contract (version {}, {}); a changed contract is an amendment, \
-             which this version cannot make yet: give the goal a new id or use another ledger",
+            "goal {} was adopted with another contract (version {}, {}); a changed contract is an amendment: see \
+             what it would do with `dogwatch amend FILE --preview`, then `dogwatch amend FILE --why \"...\"`",
             contract.id,
             row.version,
             row.digest.short()
@@ -243,6 +243,17 @@ fn job_entry(
             clauses,
         },
     }
+}
+
+/// Parses an adopted text as it was adopted: with its overrides, and `@me` as the account that adopted it.
+///
+/// # Errors
+/// When the text does not parse any more.
+pub fn parse_adopted(text: &str, row: &ContractRow) -> Result<Goal, GoalError> {
+    let mut goal = parse_goal(text, &row.base_dir, None)?;
+    apply_overrides(&mut goal, &row.overrides).map_err(|why| GoalError::whole(why, None))?;
+    goal.contract = goal.contract.resolve_me(&row.me);
+    Ok(goal)
 }
 
 /// Parses an adopted goal again, exactly as it was adopted.

@@ -1,7 +1,7 @@
 //! What a yes is bound to.
 
 use super::surroundings::{ClauseView, lineage_digest};
-use crate::contract::Contract;
+use crate::contract::{Contract, Soak};
 use crate::ledger::facts::{JobFacts, RunFacts};
 use crate::model::{ApprovalId, Digest, canon::digest_parts, digest_json};
 use crate::world::ports::Upstream;
@@ -14,6 +14,41 @@ pub struct Bundle {
     pub digest: Digest,
     /// The parts by name: contract, config, run, evidence, lineage, checkers.
     pub parts: Value,
+}
+
+/// Digest of what the contract says about going into production: who decides, how long a request holds,
+/// what follows. The clauses are a part of their own; a budget or a deadline that changes takes no yes back.
+pub fn gate_terms(contract: &Contract) -> Digest {
+    let approval = &contract.approval;
+    let soak = match contract.soak {
+        None => Value::Null,
+        Some(Soak::Runs(runs)) => json!({ "runs": runs }),
+        Some(Soak::Time(ms)) => json!({ "ms": ms }),
+    };
+    digest_json(&json!({
+        "required": approval.required,
+        "by": approval.by,
+        "expires_after_ms": approval.expires_after_ms,
+        "soak": soak,
+    }))
+}
+
+/// Which parts of two requests differ, in words for the one who is asked again.
+pub fn changed_parts(old: &Value, new: &Value) -> Vec<String> {
+    const WORDS: [(&str, &str); 6] = [
+        ("contract", "the contract's terms of approval"),
+        ("checkers", "the clauses or their checkers"),
+        ("config", "the config"),
+        ("run", "the staging run"),
+        ("evidence", "the evidence"),
+        ("lineage", "what it is built upon"),
+    ];
+    let differs = |key: &&(&str, &str)| old.get(key.0) != new.get(key.0);
+    WORDS
+        .iter()
+        .filter(differs)
+        .map(|(_, words)| (*words).to_owned())
+        .collect()
 }
 
 /// The bundle of a job as it stands. A change to any part gives another digest.
@@ -43,7 +78,7 @@ pub fn bundle(
         .map(|clause| json!({ "clause": clause.clause_digest, "checker": clause.checker }))
         .collect();
     let parts = json!({
-        "contract": contract.digest,
+        "contract": gate_terms(contract),
         "config": job.config,
         "run": run,
         "evidence": evidence,

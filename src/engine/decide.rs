@@ -1,15 +1,20 @@
 //! What to do next for one job. Pure and total: the same facts give the same step.
 
-use super::approval::{Bundle, bundle};
+mod gate;
+mod reverify;
+
+pub(super) use gate::{names, request_is_stale};
+
+use super::approval::Bundle;
 use super::chat::{self, ChatStep};
 use super::outage::hold;
-use super::surroundings::{ClauseView, GateView, Surroundings, lineage_digest, stored_lineage};
+use super::surroundings::{ClauseView, Surroundings, UpstreamView, lineage_digest, stored_lineage};
 use super::walls::wait_for_owner;
 use crate::contract::{Contract, Strategy};
-use crate::ledger::facts::{ApprovalFacts, ApprovalState, JobFacts, RunFacts};
+use crate::ledger::facts::{ApprovalState, JobFacts, RunFacts};
 use crate::model::{
-    Action, ApprovalId, ClauseId, FailureClass, JobState, OperationId, OperationState, TimeMs,
-    Verdict, WAREHOUSE_QUERIES, WaitKind, Wake,
+    ApprovalId, ClauseId, FailureClass, JobState, OperationId, OperationState, TimeMs, Verdict,
+    WAREHOUSE_QUERIES, WaitKind, Wake,
 };
 use crate::worker::chat::settings::is_chat;
 use crate::world::ports::{Hold, Upstream};
@@ -74,6 +79,13 @@ pub enum Step {
     RollBack,
     /// It stays in production after all.
     DropRollback(String),
+    /// In production, and current clauses have no valid pass: it is not done. The flag says whether what it
+    /// was built upon has changed, so that it must be staged anew.
+    NeedsReverify(String, bool),
+    /// In production, and every current clause passes or is waived: it is done again.
+    Reverified(String),
+    /// The contract gives the job up.
+    Cancel(String),
     /// A person takes it.
     HandOver(String),
     /// Wait, visibly.
@@ -96,10 +108,11 @@ pub fn decide(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: Time
     let step = settle_first(job, now)
         .or_else(|| super::rollback::step(job, rules, now))
         .or_else(|| before_work(job, around, now))
+        .or_else(|| reverify::reverify(job, rules, around, now))
         .or_else(|| prepare(job, rules, around, now))
         .or_else(|| stage(job, rules, around, now))
         .or_else(|| check(job, around, now))
-        .unwrap_or_else(|| gate(job, rules, around, now));
+        .unwrap_or_else(|| gate::gate(job, rules, around, now));
     hold(within_walls(step, around, now), around, now)
 }
 
@@ -170,9 +183,24 @@ fn before_work(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Ste
     if let Some(step) = chat::lost(job) {
         return Some(step);
     }
-    if job.production.is_some() && job.state != JobState::CutOver {
+    if job.production.is_some() && !job.confirmed && job.state != JobState::CutOver {
         // The environment is fact: whoever has the job, it is in production.
         return Some(Step::Confirm);
+    }
+    let in_production = job.production.is_some();
+    if let Some(reason) = &around.retired
+        && !in_production
+        && job.state != JobState::Cancelled
+    {
+        return Some(match job.open_check {
+            Some(_) => Step::CloseCheck,
+            None => Step::Cancel(reason.clone()),
+        });
+    }
+    if job.state == JobState::CutOver
+        && let Some(step) = reverify::outdated(job, around)
+    {
+        return Some(step);
     }
     if job.state.has_ended() {
         return Some(Step::Nothing("the job has ended"));
@@ -191,12 +219,14 @@ fn before_work(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Ste
             overdue: now.plus_ms(7 * PERSON_OVERDUE_MS),
         }));
     }
-    if around.in_cycle {
+    if around.in_cycle && job.state != JobState::Reverify {
         return Some(Step::HandOver(
             "it depends on itself through other jobs; the order must be decided".to_owned(),
         ));
     }
-    if let Some(hold) = &job.hold {
+    if let Some(hold) = &job.hold
+        && job.state != JobState::Reverify
+    {
         return Some(Step::HandOver(hold_reason(hold)));
     }
     let until = job.not_before.filter(|at| *at > now)?;
@@ -322,15 +352,7 @@ fn stage(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -
     let lineage = match around.lineage() {
         Ok(lineage) => lineage,
         Err(upstream) => {
-            return Some(Step::Wait(Waiting {
-                kind: WaitKind::Upstream,
-                reason: format!("waits for {} ({})", upstream.job, upstream.state),
-                wakes: vec![Wake::Job {
-                    id: upstream.job.0.clone(),
-                }],
-                next_check: now.plus_ms(PERSON_OVERDUE_MS),
-                overdue: now.plus_ms(4 * PERSON_OVERDUE_MS),
-            }));
+            return Some(wait_for_upstream(upstream, now));
         }
     };
     match &job.run {
@@ -360,6 +382,18 @@ fn stage(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -
             (built_upon != Some(lineage_digest(&lineage))).then_some(Step::Stage(lineage))
         }
     }
+}
+
+fn wait_for_upstream(upstream: &UpstreamView, now: TimeMs) -> Step {
+    Step::Wait(Waiting {
+        kind: WaitKind::Upstream,
+        reason: format!("waits for {} ({})", upstream.job, upstream.state),
+        wakes: vec![Wake::Job {
+            id: upstream.job.0.clone(),
+        }],
+        next_check: now.plus_ms(PERSON_OVERDUE_MS),
+        overdue: now.plus_ms(4 * PERSON_OVERDUE_MS),
+    })
 }
 
 /// The clause's last word, if its validity key is the current one.
@@ -440,120 +474,4 @@ fn judge(
         }),
         _ => Step::Check(clause.id.clone(), lineage),
     }
-}
-
-fn gate(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Step {
-    let Ok(lineage) = around.lineage() else {
-        return Step::Nothing("upstream is not settled");
-    };
-    let current = bundle(job, rules.contract, &around.clauses, &lineage);
-    if job.state == JobState::Staged || job.state == JobState::Working {
-        return Step::Reconciled(format!(
-            "{} of {} clauses pass",
-            around.clauses.len(),
-            around.clauses.len()
-        ));
-    }
-    if !rules.contract.approval.required {
-        return cut_over_in_order(around, lineage, now);
-    }
-    let Some(own) = job
-        .approval
-        .as_ref()
-        .filter(|own| own.action == Action::CutOver)
-    else {
-        return Step::Request(current);
-    };
-    if let Some(step) = request_is_stale(own, &current, now) {
-        return step;
-    }
-    match own.state {
-        ApprovalState::Void => Step::Request(current),
-        ApprovalState::Rejected => Step::HandOver(format!("cutover rejected by {}", own.decided)),
-        ApprovalState::Approved => cut_over_in_order(around, lineage, now),
-        ApprovalState::Used => Step::HandOver("the cutover ended without an effect".to_owned()),
-        ApprovalState::Open => Step::Wait(Waiting {
-            kind: WaitKind::Person,
-            reason: format!("waits for {} to decide the cutover", names(rules.contract)),
-            wakes: vec![Wake::Approval],
-            next_check: own
-                .expires_at
-                .unwrap_or_else(|| now.plus_ms(PERSON_OVERDUE_MS)),
-            overdue: own
-                .expires_at
-                .or(around.person_overdue)
-                .unwrap_or_else(|| own.requested_at.plus_ms(PERSON_OVERDUE_MS)),
-        }),
-    }
-}
-
-/// A job follows its upstream jobs into production: its evidence was won upon their new configs, which
-/// may still be rejected.
-fn cut_over_in_order(around: &Surroundings, lineage: Vec<Upstream>, now: TimeMs) -> Step {
-    let ahead = around
-        .upstream
-        .iter()
-        .find(|up| matches!(up.state, JobState::Reconciled | JobState::AwaitingApproval));
-    match ahead {
-        None => cut_over_in_turn(&around.gate, lineage, now),
-        Some(up) => Step::Wait(Waiting {
-            kind: WaitKind::Upstream,
-            reason: format!("may be cut over; {} goes first ({})", up.job, up.state),
-            wakes: vec![Wake::Job {
-                id: up.job.0.clone(),
-            }],
-            next_check: now.plus_ms(PERSON_OVERDUE_MS),
-            overdue: now.plus_ms(4 * PERSON_OVERDUE_MS),
-        }),
-    }
-}
-
-/// The calendar first, then its turn: the contract says how many cutovers may be on their way.
-fn cut_over_in_turn(gate: &GateView, lineage: Vec<Upstream>, now: TimeMs) -> Step {
-    if let Some((until, text)) = &gate.frozen {
-        return Step::Wait(Waiting {
-            kind: WaitKind::Freeze,
-            reason: format!("may be cut over; the contract freezes cutovers ({text})"),
-            wakes: vec![Wake::At { at: *until }],
-            next_check: *until,
-            overdue: until.plus_ms(HOUR_MS),
-        });
-    }
-    if gate.full {
-        return Step::Wait(Waiting {
-            kind: WaitKind::Turn,
-            reason: "may be cut over; the cutovers on their way are confirmed first".to_owned(),
-            wakes: vec![Wake::Event {
-                name: "cutover settled".to_owned(),
-            }],
-            next_check: now.plus_ms(HOUR_MS),
-            overdue: now.plus_ms(PERSON_OVERDUE_MS),
-        });
-    }
-    Step::CutOver(lineage)
-}
-
-pub(super) fn request_is_stale(own: &ApprovalFacts, current: &Bundle, now: TimeMs) -> Option<Step> {
-    if !matches!(own.state, ApprovalState::Open | ApprovalState::Approved) {
-        return None;
-    }
-    if own.digest != current.digest {
-        return Some(Step::Void(
-            own.id.clone(),
-            "what it was bound to has changed".to_owned(),
-        ));
-    }
-    let expired = own.expires_at.is_some_and(|at| at <= now);
-    expired.then(|| Step::Void(own.id.clone(), "it expired before it was used".to_owned()))
-}
-
-/// Who may decide, as one sentence says it.
-pub(super) fn names(contract: &Contract) -> String {
-    let names: Vec<&str> = contract
-        .approval
-        .by
-        .iter()
-        .map(|account| account.0.as_str())
-        .collect();
-    names.join(" or ")
 }

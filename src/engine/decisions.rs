@@ -5,11 +5,13 @@ use super::index::is_returning;
 use super::rig::Sabotage;
 use super::rollback::rollback_bundle;
 use super::run::{Engine, EngineError};
+use super::surroundings::lineage_digest;
 use crate::ledger::event::{Act, Actor, Event, QuestionAnswered};
 use crate::ledger::facts::{ApprovalState, JobFacts};
 use crate::ledger::read::DecisionRow;
 use crate::model::{
-    Account, Action, ApprovalId, Digest, FailureClass, JobState, OperationId, OperationState,
+    Account, Action, ApprovalId, ClauseId, Digest, FailureClass, JobState, OperationId,
+    OperationState,
 };
 
 /// What an act leads to: entries in the person's name, or why not.
@@ -18,6 +20,9 @@ type Verdict = Result<(Vec<Event>, String), String>;
 impl Engine {
     /// Answers one decision.
     pub(super) fn answer(&mut self, decision: &DecisionRow) -> Result<(), EngineError> {
+        if decision.act.is_for_goal() {
+            return self.answer_for_goal(decision);
+        }
         let id = &decision.job;
         let damaged = self.index.jobs.get(id).map(|job| job.damaged);
         let verdict = match damaged {
@@ -149,6 +154,8 @@ impl Engine {
                 let may = !rule.required || rule.by.contains(by);
                 judge_rule(facts, by, may, operation, *happened, (reference, reason))
             }
+            Act::Waive { clause, reason } => self.judge_waiver(facts, by, clause, reason),
+            Act::Amend { .. } => Err("it concerns the goal, not a job".to_owned()),
             Act::LookAgain { operation } => match facts.operations.get(operation) {
                 Some(one) if one.state == OperationState::Unknown => Ok((
                     vec![Event::OpUnknown {
@@ -231,7 +238,8 @@ impl Engine {
 
     fn judge_rollback(&self, facts: &JobFacts, by: &Account, reason: &str) -> Verdict {
         let contract = &self.goal.contract;
-        if facts.state != JobState::CutOver || facts.production.is_none() {
+        let stands = matches!(facts.state, JobState::CutOver | JobState::Reverify);
+        if !stands || facts.production.is_none() {
             return Err(format!(
                 "only a job in production is rolled back; it is {}",
                 facts.state
@@ -266,6 +274,63 @@ impl Engine {
                 reason: reason.chars().take(2_000).collect(),
             }],
             next.to_owned(),
+        ))
+    }
+
+    /// The owner accepts what fails, in writing; bound to the clause as it stands and to the config.
+    fn judge_waiver(
+        &self,
+        facts: &JobFacts,
+        by: &Account,
+        clause: &ClauseId,
+        reason: &str,
+    ) -> Verdict {
+        let owner = &self.goal.contract.owner;
+        if by != owner {
+            return Err(format!(
+                "only the owner ({owner}) accepts a job with a waiver"
+            ));
+        }
+        if facts.state != JobState::Reverify {
+            return Err(format!(
+                "only a job in production that needs re-verification is waived; it is {}",
+                facts.state
+            ));
+        }
+        if reason.trim().is_empty() {
+            return Err("a waiver needs its reason in writing".to_owned());
+        }
+        let around = self.surroundings(&facts.id);
+        let Some(view) = around.clauses.iter().find(|one| one.id == *clause) else {
+            return Err(format!("clause {clause} does not apply to it"));
+        };
+        let lineage = around
+            .lineage()
+            .map_err(|up| format!("upstream job {} is changing", up.job))?;
+        let judged = facts.evidence.get(clause).filter(|own| {
+            own.clause_digest == view.clause_digest
+                && Some(&own.config) == facts.config.as_ref()
+                && own.lineage == lineage_digest(&lineage)
+        });
+        match judged.map(|own| own.verdict) {
+            None => return Err(format!("clause {clause} is not judged yet")),
+            Some(crate::model::Verdict::Pass) => {
+                return Err(format!("clause {clause} passes; there is nothing to waive"));
+            }
+            Some(_) => {}
+        }
+        let Some(config) = facts.production_config.clone() else {
+            return Err("it is not known which config is in production".to_owned());
+        };
+        Ok((
+            vec![Event::ClauseWaived {
+                clause: clause.clone(),
+                clause_digest: view.clause_digest.clone(),
+                config,
+                by: by.clone(),
+                reason: reason.to_owned(),
+            }],
+            format!("clause {clause} is waived for this config"),
         ))
     }
 

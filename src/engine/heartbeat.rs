@@ -22,6 +22,11 @@ impl Heart {
         }
     }
 
+    /// Another pace; the beat that is due next stays due.
+    pub(super) fn set_every(&mut self, every_ms: i64) {
+        self.every_ms = every_ms.max(1_000);
+    }
+
     pub(super) fn is_due(&self, now: TimeMs) -> bool {
         now >= self.next
     }

@@ -3,6 +3,7 @@
 use super::cycles::cyclic;
 use super::surroundings::{ClauseView, UpstreamView, upstream_view};
 use super::waves::is_on_its_way;
+use crate::contract::JobsRule;
 use crate::ledger::facts::JobFacts;
 use crate::model::{ClauseId, Digest, JobId, JobState, TimeMs, WaitKind};
 use crate::world::ports::Output;
@@ -27,6 +28,10 @@ pub(super) struct JobIndex {
     /// A cutover of it is on its way.
     cutting_over: bool,
     pub in_flight: bool,
+    /// Why the contract gives the job up, if it does.
+    pub retired: Option<String>,
+    /// Ended, and to be looked at all the same.
+    pub look: bool,
     level: u32,
     position: u64,
     timer: Option<TimeMs>,
@@ -91,6 +96,8 @@ impl Index {
                     returning: is_returning(facts),
                     cutting_over: is_on_its_way(facts),
                     in_flight: false,
+                    retired: None,
+                    look: false,
                     level: 0,
                     position: facts.position,
                     timer: None,
@@ -171,7 +178,7 @@ impl Index {
         let rank = match job.view.state {
             JobState::AwaitingApproval => 0,
             JobState::Reconciled => 1,
-            JobState::Staged => 2,
+            JobState::Staged | JobState::Reverify => 2,
             JobState::Working => 3,
             _ => 4,
         };
@@ -310,7 +317,8 @@ impl Index {
                     touched = true;
                 }
             }
-            if touched && !job.view.state.has_ended() {
+            // What is in production was accepted by the old one: it is looked at again.
+            if touched && (!job.view.state.has_ended() || job.view.state == JobState::CutOver) {
                 changed.push(id.clone());
             }
         }
@@ -363,6 +371,22 @@ impl Index {
             .collect();
         places.sort();
         places.into_iter().map(|place| place.3).collect()
+    }
+
+    /// What the contract says of a job now: the clauses that apply and whether it is given up.
+    pub(super) fn rescope(&mut self, facts: &JobFacts, clauses: Vec<ClauseView>, jobs: &JobsRule) {
+        if let Some(job) = self.jobs.get_mut(&facts.id) {
+            job.clauses = clauses;
+        }
+        self.set_retired(facts, jobs);
+    }
+
+    /// Whether the contract gives a job up.
+    pub(super) fn set_retired(&mut self, facts: &JobFacts, jobs: &JobsRule) {
+        if let Some(job) = self.jobs.get_mut(&facts.id) {
+            let reason = jobs.retired(facts.id.as_str(), &facts.tags);
+            job.retired = reason.map(str::to_owned);
+        }
     }
 
     /// Jobs with a slot.

@@ -5,6 +5,7 @@
 
 pub mod adopt;
 mod agents;
+pub mod amend;
 pub mod approval;
 pub mod call;
 pub mod chat;
@@ -18,6 +19,7 @@ pub mod forecast;
 pub mod handoff;
 mod heartbeat;
 mod index;
+mod leave;
 pub mod operation;
 pub mod outage;
 mod plan;

@@ -12,8 +12,8 @@ use crate::ledger::LedgerError;
 use crate::ledger::event::Event;
 use crate::ledger::facts::{ApprovalState, JobFacts, OperationFacts, WaitFacts};
 use crate::model::{
-    Action, Amounts, ApprovalId, Budget, ClauseId, Digest, FailureClass, JobId, JobState,
-    OperationId, OperationState, WaitKind,
+    Action, Amounts, Budget, ClauseId, Digest, FailureClass, JobId, JobState, OperationId,
+    OperationState, WaitKind,
 };
 use crate::worker::{PrepareRequest, PreviousConfig};
 use crate::world::ports::{EffectRef, EffectRequest, Upstream};
@@ -117,6 +117,15 @@ impl Engine {
             Step::AskRollback(bundle) => self.ask_rollback(id, facts, bundle)?,
             Step::RollBack => self.intend(id, facts, Action::RollBack, &[])?,
             Step::DropRollback(why) => self.emit(id, Event::RollbackDropped { why })?,
+            Step::NeedsReverify(reason, outdated) => {
+                if outdated {
+                    let why = reason.clone();
+                    self.emit(id, Event::JobOutdated { why })?;
+                }
+                self.move_to(id, JobState::Reverify, &reason)?;
+            }
+            Step::Reverified(reason) => self.move_to(id, JobState::CutOver, &reason)?,
+            Step::Cancel(reason) => self.cancel(id, &reason)?,
             Step::HandOver(reason) => self.hand_over(id, &reason)?,
             Step::Wait(wait) => {
                 self.start_wait(id, facts, &wait)?;
@@ -237,7 +246,8 @@ impl Engine {
         };
         // Nothing is intended that could not be sent.
         self.text(&config)?;
-        if action == Action::Stage && facts.state != JobState::Working {
+        if action == Action::Stage && !matches!(facts.state, JobState::Working | JobState::Reverify)
+        {
             self.move_to(
                 id,
                 JobState::Working,
@@ -336,7 +346,7 @@ impl Engine {
         ) else {
             return self.hand_over(id, "a check has nothing to judge; this is a defect");
         };
-        if facts.state != JobState::Staged {
+        if !matches!(facts.state, JobState::Staged | JobState::Reverify) {
             self.move_to(
                 id,
                 JobState::Staged,
@@ -430,47 +440,6 @@ impl Engine {
                 expires_at,
             },
         )
-    }
-
-    fn void(
-        &mut self,
-        id: &JobId,
-        facts: &JobFacts,
-        approval: ApprovalId,
-        why: String,
-    ) -> Result<(), EngineError> {
-        self.emit(
-            id,
-            Event::ApprovalVoided {
-                approval,
-                why: why.clone(),
-            },
-        )?;
-        if facts.state == JobState::AwaitingApproval {
-            self.move_to(id, JobState::Reconciled, &format!("asked again: {why}"))?;
-        }
-        Ok(())
-    }
-
-    /// Gives the job to a person, with the reason.
-    pub(super) fn hand_over(&mut self, id: &JobId, reason: &str) -> Result<(), EngineError> {
-        let facts = self.facts(id)?;
-        if facts.attempt_open {
-            self.end_attempt(id, "handed_over", reason)?;
-        }
-        if let Some(own) = facts.approval.as_ref()
-            && matches!(own.state, ApprovalState::Open | ApprovalState::Approved)
-        {
-            let why = format!("the job was handed over: {reason}");
-            self.emit(
-                id,
-                Event::ApprovalVoided {
-                    approval: own.id.clone(),
-                    why,
-                },
-            )?;
-        }
-        self.move_to(id, JobState::HandedOver, reason)
     }
 
     pub(super) fn move_to(

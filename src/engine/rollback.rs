@@ -62,7 +62,7 @@ pub fn consequences(job: &JobFacts, below_in_production: &[&str]) -> Vec<String>
 /// The next step of a job that somebody wants back; `None` when nobody does.
 pub(super) fn step(job: &JobFacts, rules: Rules<'_>, now: TimeMs) -> Option<Step> {
     let rollback = job.rollback.as_ref()?;
-    if job.state != JobState::CutOver {
+    if !matches!(job.state, JobState::CutOver | JobState::Reverify) {
         return None;
     }
     if rollback.done {

@@ -134,7 +134,7 @@ pub struct Engine {
     pub(super) waves: Waves,
     pub(super) outages: Outages,
     pub(super) provider_holds: ProviderHolds,
-    checkers: BTreeMap<ClauseId, Digest>,
+    pub(super) checkers: BTreeMap<ClauseId, Digest>,
     pub(super) now: TimeMs,
     pub(super) in_flight: BTreeMap<Ticket, (JobId, Errand)>,
     pub(super) rig: Rig,
@@ -144,11 +144,11 @@ pub struct Engine {
     settings: Settings,
     stop: Stop,
     operator: Option<Box<dyn Operator>>,
-    heart: Heart,
+    pub(super) heart: Heart,
     next_ticket: Ticket,
     /// Jobs whose operations must be looked up before anything else happens.
     settle_first: BTreeSet<JobId>,
-    batch: Batch,
+    pub(super) batch: Batch,
     /// Facts with this turn's entries, not committed yet.
     changed: BTreeMap<JobId, JobFacts>,
     calls: Vec<(JobId, Errand, Call)>,
@@ -217,11 +217,14 @@ impl Engine {
             goal.contract.cutover.waves.map_or(0, |waves| waves.clean),
         )?);
         let checkers = checker_digests(&goal);
-        let index = Index::new(&all, |facts, output| {
+        let mut index = Index::new(&all, |facts, output| {
             clause_views(&goal, &checkers, facts, output)
         });
         let slots = goal.contract.limits.concurrent_jobs as usize;
         let outages = Outages::at_start(view, &goal.contract.id, slots)?;
+        for facts in &all {
+            index.set_retired(facts, &goal.contract.jobs);
+        }
         let row = view
             .goals()?
             .into_iter()
@@ -306,6 +309,7 @@ impl Engine {
             gate: self.gate(job.view.state),
             outages: self.outages.view(id),
             provider_holds: self.provider_holds.view(self.now),
+            retired: job.retired.clone(),
         }
     }
 

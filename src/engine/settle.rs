@@ -20,6 +20,8 @@ use crate::world::ports::{Effect, Lookup, PortError, RunState, Upstream};
 
 /// Largest config kept, in bytes.
 const MAX_CONFIG_BYTES: usize = 1024 * 1024;
+/// Longest name of a clause kept in a claim, in characters.
+const MAX_CLAUSE_CHARS: usize = 64;
 /// Longest remark, reason or log line kept in an entry, in characters.
 const MAX_WORDS: usize = 2_000;
 /// Largest log kept of a run, in bytes: its end, where the trouble is.
@@ -112,10 +114,15 @@ impl Engine {
                 ),
                 retry_at: None,
             },
-            Ok(reply) => Event::ConfigProposed {
-                config: self.blob(reply.config.as_bytes()),
-                remark: short(&reply.remark),
-            },
+            Ok(reply) => {
+                if let Some(claim) = &reply.claim {
+                    self.file_claim(id, &claim.clause, &claim.why)?;
+                }
+                Event::ConfigProposed {
+                    config: self.blob(reply.config.as_bytes()),
+                    remark: short(&reply.remark),
+                }
+            }
             Err(failure) => Event::PrepareFailed {
                 retry_at: (failure.class != FailureClass::Job).then(|| {
                     self.now
@@ -127,6 +134,22 @@ impl Engine {
         };
         self.emit(id, event)?;
         self.tried(WorldPart::Worker, id, Tried::Prepare, ended, None)
+    }
+
+    /// Keeps what a worker holds against a clause, for the owner. It changes nothing.
+    pub(super) fn file_claim(
+        &mut self,
+        id: &JobId,
+        clause: &str,
+        why: &str,
+    ) -> Result<(), EngineError> {
+        self.emit(
+            id,
+            Event::ClaimFiled {
+                clause: clause.chars().take(MAX_CLAUSE_CHARS).collect(),
+                why: short(why),
+            },
+        )
     }
 
     fn effected(
@@ -259,11 +282,13 @@ impl Engine {
                         log,
                     },
                 )?;
-                self.move_to(
-                    id,
-                    JobState::Staged,
-                    "a staging run succeeded; clauses are checked",
-                )?;
+                if facts.state != JobState::Reverify {
+                    self.move_to(
+                        id,
+                        JobState::Staged,
+                        "a staging run succeeded; clauses are checked",
+                    )?;
+                }
             }
             Ok(RunState::Failed { class, why, log }) => {
                 let log = self.blob(tail(&log).as_bytes());

@@ -91,7 +91,6 @@ impl Engine {
     }
 
     /// Puts the walls of a new contract version in force; work that waited for them looks again.
-    #[allow(dead_code)] // An amendment calls it.
     pub(super) fn move_walls(&mut self) {
         self.walls.set_contract(&self.goal.contract, self.now);
         self.wake_waiting(&[WaitKind::Budget, WaitKind::Quota]);

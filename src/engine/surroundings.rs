@@ -3,7 +3,7 @@
 use super::outage::OutageView;
 use super::walls::WallsView;
 use crate::ledger::event::Event;
-use crate::ledger::facts::JobFacts;
+use crate::ledger::facts::{JobFacts, RunFacts, upstream_digest};
 use crate::model::{ClauseId, Digest, JobId, JobState, TimeMs, WorldPart, canon::digest_parts};
 use crate::world::ports::{Side, Upstream};
 use std::collections::BTreeMap;
@@ -32,6 +32,12 @@ pub struct UpstreamView {
     pub config: Option<Digest>,
     /// Its old definition.
     pub definition: Digest,
+    /// What its own evidence was won upon; `None` when it has no upstream.
+    pub built_upon: Option<Digest>,
+    /// The config in production and what it was built upon, if it is there.
+    pub production: Option<(Digest, Option<Digest>)>,
+    /// In production, and to be staged anew: what is below it must wait for that.
+    pub outdated: bool,
 }
 
 impl UpstreamView {
@@ -40,20 +46,25 @@ impl UpstreamView {
     /// A job that stays on the old scheduler is read from there, so that a failed upstream job does
     /// not keep the jobs below it from moving.
     pub fn settled(&self) -> Option<Upstream> {
-        let (config_digest, side) = match (self.state, &self.config) {
+        let own = |config: &Digest, side| (config.clone(), side, self.built_upon.clone());
+        let (config_digest, side, lineage) = match (self.state, &self.config) {
             (JobState::Reconciled | JobState::AwaitingApproval, Some(config)) => {
-                (config.clone(), Side::Staging)
+                own(config, Side::Staging)
             }
-            (JobState::CutOver, Some(config)) => (config.clone(), Side::Production),
-            (JobState::HandedOver | JobState::Cancelled, _) => {
-                (self.definition.clone(), Side::Legacy)
-            }
+            (JobState::CutOver, Some(config)) => own(config, Side::Production),
+            (JobState::Reverify, Some(config)) if !self.outdated => own(config, Side::Production),
+            // The environment is fact: whoever has the job, its new side is what runs.
+            (JobState::HandedOver | JobState::Cancelled, _) => match &self.production {
+                Some((config, upon)) => (config.clone(), Side::Production, upon.clone()),
+                None => (self.definition.clone(), Side::Legacy, None),
+            },
             _ => return None,
         };
         Some(Upstream {
             job: self.job.clone(),
             config_digest,
             side,
+            lineage,
         })
     }
 }
@@ -99,6 +110,8 @@ pub struct Surroundings {
     pub outages: BTreeMap<WorldPart, OutageView>,
     /// Providers that are not asked for a while: why, and until when.
     pub provider_holds: BTreeMap<String, (String, TimeMs)>,
+    /// Why the contract gives the job up, if it does.
+    pub retired: Option<String>,
 }
 
 impl Surroundings {
@@ -116,13 +129,20 @@ impl Surroundings {
 
 /// Digest of a lineage: which configs the job's evidence was won upon. Where an upstream config is read
 /// (staging or production) does not matter, so a cutover of the very config that was checked keeps the
-/// evidence valid.
+/// evidence valid. What an upstream job was itself built upon does, so that a change reaches all that is
+/// below it.
 pub fn lineage_digest(lineage: &[Upstream]) -> Digest {
-    digest_parts(
-        lineage
-            .iter()
-            .flat_map(|one| [one.job.as_str(), one.config_digest.as_str()]),
-    )
+    let mut parts: Vec<String> = Vec::with_capacity(lineage.len() * 3);
+    for one in lineage {
+        parts.push(one.job.0.clone());
+        parts.push(one.config_digest.0.clone());
+        parts.extend(
+            one.lineage
+                .as_ref()
+                .map(|lineage| format!("upon {lineage}")),
+        );
+    }
+    digest_parts(parts.iter().map(String::as_str))
 }
 
 /// Lineage of an operation as stored in its intent.
@@ -137,6 +157,18 @@ pub fn concerns_downstream(event: &Event) -> bool {
     matches!(event, Event::JobMoved { .. } | Event::ConfigProposed { .. })
 }
 
+/// What a job's evidence was won upon: its staging run's lineage, or what its cutover was built upon when
+/// that was another config.
+fn built_upon(facts: &JobFacts) -> Option<Digest> {
+    if let Some(RunFacts::Succeeded { operation }) = &facts.run
+        && let Some(own) = facts.operations.get(operation)
+        && Some(&own.config) == facts.config.as_ref()
+    {
+        return upstream_digest(&own.upstream);
+    }
+    facts.production_lineage.clone()
+}
+
 /// An upstream view from facts.
 pub fn upstream_view(facts: &JobFacts) -> UpstreamView {
     UpstreamView {
@@ -144,5 +176,12 @@ pub fn upstream_view(facts: &JobFacts) -> UpstreamView {
         state: facts.state,
         config: facts.config.clone(),
         definition: facts.definition.clone(),
+        built_upon: built_upon(facts),
+        production: facts
+            .production
+            .as_ref()
+            .and(facts.production_config.clone())
+            .map(|config| (config, facts.production_lineage.clone())),
+        outdated: facts.outdated,
     }
 }

@@ -219,6 +219,7 @@ impl Worker for NoopWorker {
         }
         Ok(PrepareReply {
             config: format!("{} {}", request.job, "x".repeat(480)),
+            claim: None,
             remark: "no-op".to_owned(),
         })
     }

@@ -24,6 +24,27 @@ pub fn submit(
     from: &str,
     wall: TimeMs,
 ) -> Result<DecisionId, LedgerError> {
+    submit_with(path, goal, job, act, account, from, wall, &[])
+}
+
+/// [`submit`], with bodies that the act names, in the same transaction.
+///
+/// # Errors
+/// As [`submit`].
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one more than submit, which everyone calls"
+)]
+pub fn submit_with(
+    path: &Path,
+    goal: &GoalId,
+    job: &JobId,
+    act: Act,
+    account: &Account,
+    from: &str,
+    wall: TimeMs,
+    bodies: &[&[u8]],
+) -> Result<DecisionId, LedgerError> {
     let mut ledger = Ledger::open_for_decisions(path)?;
     let at = engine_time(ledger.read(), wall)?;
     let entry = entry(goal, job, act, account, from, at, wall);
@@ -31,10 +52,12 @@ pub fn submit(
         return Err(LedgerError::Refused("a decision is a decision".to_owned()));
     };
     let id = decision.clone();
-    ledger.append(&Batch {
-        entries: vec![entry],
-        blobs: Vec::new(),
-    })?;
+    let mut batch = Batch::default();
+    for body in bodies {
+        batch.blob(body);
+    }
+    batch.entries.push(entry);
+    ledger.append(&batch)?;
     Ok(id)
 }
 
@@ -76,6 +99,29 @@ fn cut(act: Act) -> Act {
             reference: short(reference),
             reason: short(reason),
         },
+        Act::Waive { clause, reason } => Act::Waive {
+            clause,
+            reason: short(reason),
+        },
+        Act::Amend {
+            from,
+            base,
+            contract,
+            text,
+            base_dir,
+            overrides,
+            answers,
+            why,
+        } => Act::Amend {
+            from,
+            base,
+            contract,
+            text,
+            base_dir,
+            overrides,
+            answers,
+            why: short(why),
+        },
         Act::Approve { .. } | Act::Pause | Act::Resume | Act::Retry | Act::LookAgain { .. } => act,
     }
 }
@@ -104,7 +150,7 @@ pub fn entry(
     Entry {
         at,
         goal: goal.clone(),
-        job: Some(job.clone()),
+        job: (!act.is_for_goal()).then(|| job.clone()),
         attempt: None,
         actor: Actor::Person(account.clone()),
         event: Event::DecisionSubmitted {

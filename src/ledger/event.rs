@@ -45,6 +45,38 @@ pub enum Event {
         /// What was asked at adoption and who agreed, one sentence each.
         answers: Vec<String>,
     },
+    /// The owner amended the contract: from now on this version holds.
+    #[serde(rename = "goal.amended")]
+    GoalAmended {
+        /// The version before, and one more.
+        version: ContractVersion,
+        /// The new contract's digest.
+        contract_digest: Digest,
+        /// Blob of the goal file's text.
+        text: Digest,
+        /// Where its relative paths start.
+        base_dir: String,
+        /// `--set` overrides.
+        overrides: Vec<String>,
+        /// What `@me` means: the same account as before.
+        me: Account,
+        /// The goal's sentence.
+        objective: String,
+        /// Who may amend from now on.
+        owner: Account,
+        /// When it must be done.
+        deadline: Option<TimeMs>,
+        /// What was asked and who agreed, one sentence each.
+        answers: Vec<String>,
+        /// The owner's reason.
+        why: String,
+        /// What changed, one line each.
+        changes: Vec<String>,
+        /// What it meant when it was taken over, in one sentence.
+        impact: String,
+        /// Blob of the whole impact, as JSON.
+        impact_detail: Digest,
+    },
     /// The source's list was read to its end.
     #[serde(rename = "goal.listed")]
     GoalListed {
@@ -80,6 +112,44 @@ pub enum Event {
         high_risk: bool,
         /// Clauses that apply to it.
         clauses: Vec<ClauseId>,
+    },
+    /// Another contract version applies to the job otherwise than the one before.
+    #[serde(rename = "job.rescoped")]
+    JobRescoped {
+        /// Under which version.
+        version: ContractVersion,
+        /// Clauses that apply to it now, with their digests.
+        clauses: Vec<(ClauseId, Digest)>,
+        /// Whether the contract marks it high risk.
+        high_risk: bool,
+    },
+    /// What the job's evidence in production was won upon has changed: it must be staged and judged anew.
+    #[serde(rename = "job.outdated")]
+    JobOutdated {
+        /// What changed, one sentence.
+        why: String,
+    },
+    /// The owner accepts a job in production although a clause does not pass.
+    #[serde(rename = "clause.waived")]
+    ClauseWaived {
+        /// The clause.
+        clause: ClauseId,
+        /// Its digest: a changed clause is not waived.
+        clause_digest: Digest,
+        /// The config in production: another one is not waived.
+        config: Digest,
+        /// Who.
+        by: Account,
+        /// Why.
+        reason: String,
+    },
+    /// A worker holds a clause to be wrong. It changes nothing.
+    #[serde(rename = "claim.filed")]
+    ClaimFiled {
+        /// The clause, as the worker names it.
+        clause: String,
+        /// Its words.
+        why: String,
     },
     /// The job moved to another state.
     #[serde(rename = "job.state")]
@@ -615,6 +685,8 @@ impl Event {
                 | Self::DecisionSubmitted { .. }
                 | Self::DecisionAnswered { .. }
                 | Self::JobCommented { .. }
+                | Self::JobRescoped { .. }
+                | Self::ClaimFiled { .. }
                 | Self::AlertRaised { .. }
                 | Self::AlertCleared { .. }
                 | Self::OpLookedUp { .. }

@@ -6,9 +6,10 @@ mod operations;
 mod parts;
 
 pub use chat::{ChatFacts, OpenQuery, OpenQuestion, OpenTurn, ToolAnswer};
+pub use operations::upstream_digest;
 pub use parts::{
     ApprovalFacts, ApprovalState, ClauseFacts, OpenCheck, OperationFacts, RollbackFacts, RunFacts,
-    WaitFacts,
+    WaitFacts, WaiverFacts,
 };
 
 use super::event::{Entry, Event};
@@ -128,6 +129,24 @@ pub struct JobFacts {
     /// Blob of what the last attempt left for the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Digest>,
+    /// The config in production.
+    #[serde(default)]
+    pub production_config: Option<Digest>,
+    /// What the cutover was built upon; `None` for a job without any upstream.
+    #[serde(default)]
+    pub production_lineage: Option<Digest>,
+    /// Whether its state says that it is in production: a cutover that was found later does not yet.
+    #[serde(default)]
+    pub confirmed: bool,
+    /// In production, and to be staged anew because of a change upstream.
+    #[serde(default)]
+    pub outdated: bool,
+    /// Digests of its clauses, once a contract was amended; before that, of the first version.
+    #[serde(default)]
+    pub clause_digests: BTreeMap<ClauseId, Digest>,
+    /// Clauses that the owner waived for it.
+    #[serde(default)]
+    pub waivers: BTreeMap<ClauseId, WaiverFacts>,
 }
 
 impl JobFacts {
@@ -197,6 +216,12 @@ impl JobFacts {
             given_back: 0,
             chat: ChatFacts::default(),
             checkpoint: None,
+            production_config: None,
+            production_lineage: None,
+            confirmed: false,
+            outdated: false,
+            clause_digests: BTreeMap::new(),
+            waivers: BTreeMap::new(),
         })
     }
 
@@ -244,9 +269,22 @@ impl JobFacts {
             .iter()
             .filter(|id| {
                 self.evidence.get(*id).is_some_and(|one| {
-                    one.verdict == Verdict::Pass && Some(&one.config) == self.config.as_ref()
+                    one.verdict == Verdict::Pass
+                        && Some(&one.config) == self.config.as_ref()
+                        && self
+                            .clause_digests
+                            .get(*id)
+                            .is_none_or(|digest| *digest == one.clause_digest)
                 })
             })
             .count()
+    }
+
+    /// Whether the owner waived a clause, as it stands, for the config in production.
+    pub fn waives(&self, clause: &ClauseId, digest: &Digest) -> bool {
+        self.production.is_some()
+            && self.waivers.get(clause).is_some_and(|own| {
+                own.clause_digest == *digest && Some(&own.config) == self.production_config.as_ref()
+            })
     }
 }

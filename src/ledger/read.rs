@@ -11,11 +11,13 @@ mod outages;
 mod people;
 mod rows;
 mod transcript;
+mod versions;
 
 pub use chat::{QuestionRow, TokenTotals, ToolCallRow, TurnRow};
 pub use outages::OutageRow;
 pub use rows::*;
 pub use transcript::{Line, Speaker, TranscriptTurn};
+pub use versions::{ClaimRow, ClauseCost, RerunMeasure, StagingResource};
 
 use super::error::LedgerError;
 use super::schema;

@@ -29,6 +29,7 @@ pub(super) const PROJECTIONS: &[(&str, &str)] = &[
     ("questions", "question"),
     ("proofs", "seq"),
     ("outages", "seq"),
+    ("claims", "seq"),
     ("alerts", "seq"),
 ];
 

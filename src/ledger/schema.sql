@@ -42,7 +42,8 @@ CREATE TABLE goals (
 CREATE TABLE contracts (
   goal TEXT NOT NULL, version INTEGER NOT NULL, digest TEXT NOT NULL, text TEXT NOT NULL, base_dir TEXT NOT NULL,
   overrides TEXT NOT NULL, me TEXT NOT NULL, answers TEXT NOT NULL, adopted_ms INTEGER NOT NULL,
-  adopted_by TEXT NOT NULL, PRIMARY KEY (goal, version)
+  adopted_by TEXT NOT NULL, why TEXT NOT NULL, changes TEXT NOT NULL, impact TEXT NOT NULL,
+  impact_detail TEXT NOT NULL, PRIMARY KEY (goal, version)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE jobs (
@@ -110,7 +111,8 @@ CREATE INDEX operations_by_state ON operations (goal, state);
 
 CREATE TABLE evidence (
   seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL, clause TEXT NOT NULL,
-  verdict TEXT NOT NULL, summary TEXT NOT NULL, config TEXT NOT NULL, lineage TEXT NOT NULL,
+  clause_digest TEXT NOT NULL, verdict TEXT NOT NULL, summary TEXT NOT NULL, config TEXT NOT NULL,
+  lineage TEXT NOT NULL,
   checker TEXT NOT NULL, operation TEXT NOT NULL, detail TEXT NOT NULL, spent INTEGER NOT NULL,
   at_ms INTEGER NOT NULL
 ) STRICT;
@@ -164,6 +166,12 @@ CREATE TABLE outages (
   next_probe_ms INTEGER NOT NULL, probes INTEGER NOT NULL, last_probe TEXT, ended_ms INTEGER, why TEXT NOT NULL
 ) STRICT;
 CREATE INDEX outages_by_goal ON outages (goal, ended_ms);
+-- What workers hold against clauses; for the owner.
+CREATE TABLE claims (
+  seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL, clause TEXT NOT NULL,
+  why TEXT NOT NULL, at_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX claims_by_goal ON claims (goal, seq);
 
 CREATE TABLE alerts (
   seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, rule TEXT NOT NULL, evidence TEXT NOT NULL,

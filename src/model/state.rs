@@ -53,6 +53,8 @@ words!(
         AwaitingApproval = "awaiting_approval",
         /// The cutover was applied.
         CutOver = "cut_over",
+        /// In production, and a current clause has no valid pass: not done.
+        Reverify = "needs_reverification",
         /// A person has it, with the reason.
         HandedOver = "handed_over",
         /// Given up with a reason; history stays.

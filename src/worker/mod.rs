@@ -56,6 +56,19 @@ pub struct PrepareReply {
     /// The worker's own words; kept as a remark, never as evidence.
     #[serde(default)]
     pub remark: String,
+    /// What the worker holds against a clause; listed for the owner, and changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+}
+
+/// A worker's word against a clause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The clause's id.
+    pub clause: String,
+    /// Why it is wrong, with what was seen.
+    pub why: String,
 }
 
 /// Whoever answers a [`PrepareRequest`].

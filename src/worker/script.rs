@@ -190,6 +190,8 @@ mod tests {
         assert_eq!(serde_json::to_value(typed).unwrap(), request);
         let reply = strict_json::typed::<PrepareReply>(block("worker-reply"));
         assert_eq!(reply.unwrap().remark, "the old host keeps UTC");
+        let claim = strict_json::typed::<PrepareReply>(block("worker-claim"));
+        assert_eq!(claim.unwrap().claim.unwrap().clause, "rows");
         assert!(strict_json::typed::<Refusal>(block("worker-refusal")).is_ok());
     }
 }

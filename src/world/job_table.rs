@@ -231,6 +231,7 @@ mod tests {
             file: Some("jobs.csv".into()),
             depends_on_source: true,
             high_risk: Vec::new(),
+            retire: Vec::new(),
         };
         jobs_of(&rule, dir.path(), &Two).map_err(|error| error.what)
     }

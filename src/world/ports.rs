@@ -266,6 +266,10 @@ pub struct Upstream {
     pub config_digest: Digest,
     /// Where its output is read.
     pub side: Side,
+    /// Digest of what its new config was itself built upon; absent for a job without any upstream and for
+    /// one that is read from the old side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lineage: Option<Digest>,
 }
 
 /// One side effect to ask for.

@@ -521,24 +521,9 @@ impl Engine {
             )));
         }
         let reason = self.context.redactor.redact(&claim.reason);
-        self.file_claim(id, facts, &claim.clause, &reason)?;
+        self.file_claim(id, &claim.clause, &reason)?;
         let text = "filed for the owner; the clause stays as it is";
         Ok(Answer::ok(text).words(format!("claim against {}: {}", claim.clause, line(&reason))))
-    }
-
-    /// Puts a claim before the owner.
-    fn file_claim(
-        &mut self,
-        id: &JobId,
-        _facts: &JobFacts,
-        clause: &str,
-        reason: &str,
-    ) -> Result<(), EngineError> {
-        self.emit_goal(Event::AlertRaised {
-            rule: "claim".to_owned(),
-            evidence: format!("{id}: clause {clause}: {}", line(reason)),
-        });
-        Ok(())
     }
 }
 

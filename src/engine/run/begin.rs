@@ -1,6 +1,7 @@
 //! The first and the last entries of a run, and what a damaged job means.
 
 use super::{BEAT_EVERY, Engine, EngineError, Finish, wall};
+use crate::engine::decide::{Rules, Step, decide};
 use crate::engine::rig::Sabotage;
 use crate::ledger::event::{Actor, Entry, Event};
 use crate::ledger::facts::JobFacts;
@@ -16,6 +17,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         self.refuse_damaged(damage)?;
         self.settle_what_was_cut_off()?;
+        self.look_at_ended(all);
         for facts in all {
             if self.rig.is(Sabotage::SkipSettle) {
                 self.rig
@@ -52,6 +54,26 @@ impl Engine {
         self.commit()?;
         self.beat("running");
         Ok(())
+    }
+
+    /// Jobs that had ended and have something to do all the same: in production without a valid pass of a
+    /// clause or checker that changed while no engine ran, or given up by the contract.
+    pub(in crate::engine) fn look_at_ended(&mut self, all: &[JobFacts]) {
+        for facts in all.iter().filter(|one| one.state.has_ended()) {
+            let around = self.surroundings(&facts.id);
+            let rules = Rules {
+                contract: &self.goal.contract,
+                strategies: &self.goal.strategies,
+            };
+            let step = decide(facts, rules, &around, self.now);
+            let look = matches!(
+                step,
+                Step::NeedsReverify(..) | Step::Cancel(_) | Step::CloseCheck | Step::Confirm
+            );
+            if let Some(job) = self.index.jobs.get_mut(&facts.id) {
+                job.look = look;
+            }
+        }
     }
 
     /// A body of the job that does not match its digest: the job is refused from now on.
@@ -115,7 +137,7 @@ impl Engine {
             .index
             .jobs
             .iter()
-            .filter(|(_, job)| !job.view.state.has_ended())
+            .filter(|(_, job)| !job.view.state.has_ended() || job.look)
             .map(|(id, _)| id.clone())
             .collect();
         for id in &open {

@@ -99,7 +99,7 @@ impl Engine {
         self.calls.push((id.clone(), errand, call));
     }
 
-    pub(super) fn commit(&mut self) -> Result<(), EngineError> {
+    pub(in crate::engine) fn commit(&mut self) -> Result<(), EngineError> {
         let batch = std::mem::take(&mut self.batch);
         self.changed.clear();
         self.cut(Point::BeforeCommit)?;

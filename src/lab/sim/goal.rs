@@ -5,6 +5,7 @@ use super::scenario::Scenario;
 use super::world::{HAS_TABLE, SimWorld};
 use crate::check::checker;
 use crate::contract::{Goal, GoalError, parse_goal};
+use crate::engine::approval::gate_terms;
 use crate::model::{Account, Action, JobId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -87,7 +88,7 @@ pub(super) fn terms(scenario: &Scenario, goal: &Goal, world: &SimWorld) -> Terms
         Some((clause.id.clone(), (clause.digest.clone(), checker)))
     });
     Terms {
-        contract: goal.contract.digest.clone(),
+        contract: gate_terms(&goal.contract),
         approval: scenario.rules.approval,
         approvers: BTreeSet::from([OWNER.to_owned()]),
         queries_a_day: scenario.rules.quota,

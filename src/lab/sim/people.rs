@@ -6,7 +6,9 @@ use super::scenario::{ActKind, ActPlan};
 use super::world::{SimWorld, reference};
 use crate::ledger::read::{ApprovalRow, JobQuery, OperationRow};
 use crate::ledger::{Act, Batch, Ledger, LedgerError, decide};
-use crate::model::{Account, Digest, GoalId, JobId, JobState, TimeMs, digest_bytes};
+use crate::model::{
+    Account, Digest, GoalId, JobId, JobState, TimeMs, Verdict, WaitKind, digest_bytes,
+};
 use std::collections::BTreeMap;
 
 /// Who decides.
@@ -227,6 +229,39 @@ impl People {
             self.approve(office, "approve", &row, row.digest.clone(), OWNER, at)?;
         }
         self.resume(office, at)?;
+        self.reverify(office, at)?;
         self.rule(office, world, at)
+    }
+
+    /// The owner's choice for what is in production and fails: a waiver, or a person's hands.
+    fn reverify(&mut self, office: &mut Ledger, at: TimeMs) -> Result<(), LedgerError> {
+        for facts in office.read().all_facts(&self.goal)? {
+            let waits = facts
+                .wait
+                .as_ref()
+                .is_some_and(|one| one.kind == WaitKind::Person);
+            if facts.state != JobState::Reverify || !waits {
+                continue;
+            }
+            let failed = facts
+                .evidence
+                .iter()
+                .filter(|(_, own)| own.verdict != Verdict::Pass)
+                .map(|(clause, _)| clause.clone());
+            let reason = "because the simulation says so".to_owned();
+            let pick = facts.last_progress.0.unsigned_abs();
+            let waive = self.dice.happens(500, &["waive", facts.id.as_str()], pick);
+            match failed.into_iter().next().filter(|_| waive) {
+                Some(clause) => {
+                    let act = Act::Waive { clause, reason };
+                    self.submit(office, ("waive", &facts.id, act, OWNER), at)?;
+                }
+                None => {
+                    let act = Act::HandOver { reason };
+                    self.submit(office, ("hand over", &facts.id, act, OWNER), at)?;
+                }
+            }
+        }
+        Ok(())
     }
 }

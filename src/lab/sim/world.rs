@@ -279,6 +279,7 @@ impl Worker for SimWorker {
         Ok(PrepareReply {
             config,
             remark: String::new(),
+            claim: None,
         })
     }
 }

@@ -158,6 +158,7 @@ impl Applier<'_> {
         match &entry.event {
             Event::EvidenceRecorded {
                 clause,
+                clause_digest,
                 config,
                 lineage,
                 checker,
@@ -171,8 +172,8 @@ impl Applier<'_> {
                 self.conn
                     .prepare_cached(
                         "INSERT INTO evidence(seq, goal, job, attempt, clause, verdict, summary, config, lineage,
-                           checker, operation, detail, spent, at_ms)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                           checker, operation, detail, spent, at_ms, clause_digest)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
                     )?
                     .execute(params![
                         seq.0,
@@ -188,7 +189,8 @@ impl Applier<'_> {
                         operation.as_str(),
                         detail.as_str(),
                         *spent as i64,
-                        entry.at.0
+                        entry.at.0,
+                        clause_digest.as_str()
                     ])?;
                 Ok(())
             }

@@ -1,7 +1,10 @@
 //! An entry before it has its place: who wrote it, and what people can ask for.
 
 use super::Event;
-use crate::model::{Account, ApprovalId, AttemptNo, Digest, GoalId, JobId, OperationId, TimeMs};
+use crate::model::{
+    Account, ApprovalId, AttemptNo, ClauseId, ContractVersion, Digest, GoalId, JobId, OperationId,
+    TimeMs,
+};
 use serde::{Deserialize, Serialize};
 
 /// Who wrote an entry.
@@ -116,9 +119,42 @@ pub enum Act {
         /// Why.
         reason: String,
     },
+    /// Put another contract version in force.
+    Amend {
+        /// The version it was previewed against.
+        from: ContractVersion,
+        /// The digest of that version.
+        base: Digest,
+        /// The digest of the new one.
+        contract: Digest,
+        /// Blob of the new goal file's text.
+        text: Digest,
+        /// Where its relative paths start.
+        base_dir: String,
+        /// `--set` overrides.
+        overrides: Vec<String>,
+        /// What was asked and who agreed.
+        answers: Vec<String>,
+        /// The owner's reason.
+        why: String,
+    },
+    /// Accept a job in production although a clause does not pass.
+    Waive {
+        /// The clause.
+        clause: ClauseId,
+        /// Why.
+        reason: String,
+    },
     /// Look an operation up now.
     LookAgain {
         /// The operation.
         operation: OperationId,
     },
+}
+
+impl Act {
+    /// Whether it concerns the goal as a whole: it stands in the goal's own chain and names no job.
+    pub const fn is_for_goal(&self) -> bool {
+        matches!(self, Self::Amend { .. })
+    }
 }

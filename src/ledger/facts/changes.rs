@@ -2,10 +2,10 @@
 
 use super::{
     ApprovalFacts, ApprovalState, ClauseFacts, JobFacts, MAX_FAILURES_KEPT, OpenCheck,
-    RollbackFacts, WaitFacts,
+    RollbackFacts, WaitFacts, WaiverFacts,
 };
 use crate::ledger::event::{Entry, Event};
-use crate::model::{FailureClass, OperationState, Verdict};
+use crate::model::{FailureClass, JobState, OperationState, Verdict};
 
 impl JobFacts {
     pub(super) fn apply_attempt(&mut self, entry: &Entry) {
@@ -15,6 +15,16 @@ impl JobFacts {
                 self.reason.clone_from(reason);
                 if state.has_ended() {
                     self.not_before = None;
+                }
+                if *state == JobState::CutOver {
+                    self.confirmed = true;
+                    self.outdated = false;
+                }
+                if *state == JobState::Reverify {
+                    self.check_tries = 0;
+                    self.refusals = 0;
+                    self.staging_tries = 0;
+                    self.config_refused = None;
                 }
             }
             Event::AttemptStarted { strategy_index, .. } => {
@@ -69,6 +79,14 @@ impl JobFacts {
                 self.given_back += staging + refusals + prepares + checks;
                 self.not_before = None;
             }
+            Event::JobRescoped {
+                clauses, high_risk, ..
+            } => {
+                self.clauses = clauses.iter().map(|(id, _)| id.clone()).collect();
+                self.clause_digests = clauses.iter().cloned().collect();
+                self.high_risk = *high_risk;
+            }
+            Event::JobOutdated { .. } => self.outdated = true,
             Event::JobRetried {} => {
                 // An operator who asks for a try overrules what the source holds against it.
                 self.hold = None;
@@ -241,6 +259,25 @@ impl JobFacts {
                     next_check: *next_check,
                     overdue: *overdue,
                 });
+            }
+            Event::ClauseWaived {
+                clause,
+                clause_digest,
+                config,
+                by,
+                reason,
+            } => {
+                self.waivers.insert(
+                    clause.clone(),
+                    WaiverFacts {
+                        clause_digest: clause_digest.clone(),
+                        config: config.clone(),
+                        by: by.clone(),
+                        reason: reason.clone(),
+                        at: entry.at,
+                    },
+                );
+                self.last_progress = entry.at;
             }
             Event::JobPaused {} => self.paused = true,
             Event::JobResumed {} => self.paused = false,

@@ -2,7 +2,9 @@
 
 use super::{ApprovalState, JobFacts, OperationFacts, RunFacts};
 use crate::ledger::event::{Entry, Event};
-use crate::model::{Action, FailureClass, OperationId, OperationState, TimeMs};
+use crate::model::{
+    Action, Digest, FailureClass, OperationId, OperationState, TimeMs, canon::digest_parts,
+};
 
 impl JobFacts {
     pub(super) fn apply_operation(&mut self, entry: &Entry) {
@@ -105,6 +107,7 @@ impl JobFacts {
                 self.run = Some(RunFacts::Succeeded {
                     operation: operation.clone(),
                 });
+                self.outdated = false;
                 self.last_progress = entry.at;
             }
             Event::RunFailed {
@@ -153,6 +156,10 @@ impl JobFacts {
             Action::Stage => {}
             Action::RollBack => {
                 self.production = None;
+                self.production_config = None;
+                self.production_lineage = None;
+                self.confirmed = false;
+                self.outdated = false;
                 if let Some(rollback) = self.rollback.as_mut() {
                     rollback.done = true;
                 }
@@ -163,6 +170,9 @@ impl JobFacts {
                 // What is in production is the job's config, also when a retry had begun meanwhile: jobs
                 // below it build upon that.
                 self.config = Some(operation.config.clone());
+                self.production_config = Some(operation.config.clone());
+                self.production_lineage = upstream_digest(&operation.upstream);
+                self.confirmed = false;
                 self.last_progress = at;
             }
         }
@@ -196,4 +206,26 @@ impl JobFacts {
             }
         }
     }
+}
+
+/// Digest of what an operation was built upon, as its intent names it; `None` when it names nothing.
+///
+/// The names are the ledger's own format; the engine's digest of a lineage is made from the same parts.
+pub fn upstream_digest(upstream: &serde_json::Value) -> Option<Digest> {
+    let list = upstream.as_array().filter(|list| !list.is_empty())?;
+    let text = |one: &serde_json::Value, key: &str| {
+        one.get(key)
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let mut parts: Vec<String> = Vec::new();
+    for one in list {
+        parts.push(text(one, "job"));
+        parts.push(text(one, "config_digest"));
+        if let Some(lineage) = one.get("lineage").and_then(serde_json::Value::as_str) {
+            parts.push(format!("upon {lineage}"));
+        }
+    }
+    Some(digest_parts(parts.iter().map(String::as_str)))
 }

@@ -1,8 +1,8 @@
 //! What the facts of a job are made of: operations, verdicts, its request, wait and run.
 
 use crate::model::{
-    Action, ApprovalId, ClauseId, Digest, FailureClass, OperationId, OperationState, TimeMs,
-    Verdict, WaitKind, Wake,
+    Account, Action, ApprovalId, ClauseId, Digest, FailureClass, OperationId, OperationState,
+    TimeMs, Verdict, WaitKind, Wake,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,6 +59,21 @@ pub struct ClauseFacts {
     pub summary: String,
     /// Blob of the evidence.
     pub detail: Digest,
+}
+
+/// A clause that the owner waived, bound to what was waived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaiverFacts {
+    /// Digest of the clause.
+    pub clause_digest: Digest,
+    /// The config in production.
+    pub config: Digest,
+    /// Who.
+    pub by: Account,
+    /// Why.
+    pub reason: String,
+    /// When.
+    pub at: TimeMs,
 }
 
 /// The job's open or last request.

@@ -1,8 +1,6 @@
 //! Questions about goals: contract, counts, budgets, alerts, proofs, the engine and the chain.
 
-use super::{
-    AlertRow, Answer, BudgetDay, ContractRow, EngineBeat, GoalRow, Overview, ProofRow, View, list,
-};
+use super::{AlertRow, Answer, BudgetDay, EngineBeat, GoalRow, Overview, ProofRow, View};
 use crate::ledger::blobs;
 use crate::ledger::error::LedgerError;
 use crate::model::{
@@ -11,7 +9,6 @@ use crate::model::{
 };
 use rusqlite::params;
 use serde_json::Value;
-use std::path::PathBuf;
 
 impl View<'_> {
     /// All goals, oldest first.
@@ -36,34 +33,6 @@ impl View<'_> {
                     heartbeat: row.get(8)?,
                     heartbeat_at: row.get::<_, Option<i64>>(9)?.map(TimeMs),
                     stopped: row.get(10)?,
-                })
-            },
-        )
-    }
-
-    /// The current contract of a goal.
-    pub fn contract(&self, goal: &GoalId) -> Answer<Option<ContractRow>> {
-        Ok(self.contracts(goal, 1)?.pop())
-    }
-
-    /// The contract's versions, newest first, at most `limit`.
-    pub fn contracts(&self, goal: &GoalId, limit: usize) -> Answer<Vec<ContractRow>> {
-        self.all(
-            "SELECT goal, version, digest, text, base_dir, overrides, me, answers, adopted_ms, adopted_by
-             FROM contracts WHERE goal = ?1 ORDER BY version DESC LIMIT ?2",
-            params![goal.as_str(), limit as i64],
-            |row| {
-                Ok(ContractRow {
-                    goal: GoalId(row.get(0)?),
-                    version: ContractVersion(row.get(1)?),
-                    digest: Digest(row.get(2)?),
-                    text: Digest(row.get(3)?),
-                    base_dir: PathBuf::from(row.get::<_, String>(4)?),
-                    overrides: list(&row.get::<_, String>(5)?),
-                    me: Account(row.get(6)?),
-                    answers: list(&row.get::<_, String>(7)?),
-                    adopted_at: TimeMs(row.get(8)?),
-                    adopted_by: row.get(9)?,
                 })
             },
         )

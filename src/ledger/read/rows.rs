@@ -64,6 +64,14 @@ pub struct ContractRow {
     pub adopted_at: TimeMs,
     /// By whom.
     pub adopted_by: String,
+    /// Why it was amended; empty for the first version.
+    pub why: String,
+    /// What it changed, one line each.
+    pub changes: Vec<String>,
+    /// What it meant when it was taken over, in one sentence.
+    pub impact: String,
+    /// Blob of the whole impact as JSON.
+    pub impact_detail: Option<Digest>,
 }
 
 /// The engine's last beat.

@@ -45,6 +45,15 @@ fn of_goal(event: &Event) -> Option<(String, Role)> {
             format!("{owner} adopted contract version {version}"),
             Role::Strong,
         ),
+        Event::GoalAmended {
+            version,
+            why,
+            impact,
+            ..
+        } => (
+            format!("contract version {version} is in force: {why} ({impact})"),
+            Role::Strong,
+        ),
         Event::GoalListed { jobs } => (format!("the source listed {jobs} jobs"), Role::Text),
         Event::GoalEnded { summary } => (format!("the goal ended: {summary}"), Role::Strong),
         Event::EngineStarted {
@@ -115,6 +124,26 @@ fn of_attempt(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Rol
         Event::JobAdded { origin, title, .. } => {
             (format!("found in {origin}: {title}"), Role::Text)
         }
+        Event::JobRescoped {
+            version, clauses, ..
+        } => (
+            format!(
+                "contract version {version}: {} clauses apply",
+                clauses.len()
+            ),
+            Role::Text,
+        ),
+        Event::JobOutdated { why } => (format!("to be staged and judged anew: {why}"), Role::Warn),
+        Event::ClaimFiled { clause, why } => (
+            format!("the worker holds clause {clause} to be wrong: {why}"),
+            Role::Warn,
+        ),
+        Event::ClauseWaived {
+            clause, by, reason, ..
+        } => (
+            format!("{by} waived clause {clause} for this config: {reason}"),
+            Role::Strong,
+        ),
         Event::JobMoved { state, reason } => {
             let standing = super::state::of_state(*state);
             let text = if reason.is_empty() {
@@ -388,6 +417,8 @@ pub fn of_act(act: &Act) -> String {
             "rule that it did not happen"
         }
         .to_owned(),
+        Act::Amend { from, why, .. } => format!("amend version {from}: {why}"),
+        Act::Waive { clause, reason } => format!("waive clause {clause}: {reason}"),
         Act::LookAgain { .. } => "look again now".to_owned(),
     }
 }

@@ -43,6 +43,10 @@ pub fn of_job(row: &JobRow) -> Standing {
         // Asked back by a person; an approver decides.
         (JobState::CutOver, Some(WaitKind::Person)) => of_wait(WaitKind::Person),
         (JobState::CutOver, _) => standing("✓", "cut over", Role::Good),
+        (JobState::Reverify, Some(WaitKind::Person)) => {
+            standing("◆", "re-verify: you", Role::Person)
+        }
+        (JobState::Reverify, _) => standing("≠", "re-verifying", Role::Warn),
         (JobState::HandedOver, _) => standing("⚑", "handed over", Role::Bad),
         (JobState::Cancelled, _) => standing("✗", "cancelled", Role::Dim),
         // An open request is always waited for: without a wait it was approved and is executed.
@@ -77,6 +81,7 @@ pub fn of_state(state: JobState) -> Standing {
         JobState::Reconciled => standing("≈", "reconciled", Role::Info),
         JobState::AwaitingApproval => standing("◆", "waiting for approval", Role::Person),
         JobState::CutOver => standing("✓", "cut over", Role::Good),
+        JobState::Reverify => standing("≠", "needs re-verification", Role::Warn),
         JobState::HandedOver => standing("⚑", "handed over", Role::Bad),
         JobState::Cancelled => standing("✗", "cancelled", Role::Dim),
     }

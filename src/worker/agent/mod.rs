@@ -181,6 +181,7 @@ fn verdict(
             Ok(task::Answer::Config(config)) => Ok(PrepareReply {
                 config,
                 remark: report.words,
+                claim: None,
             }),
             Ok(task::Answer::Cannot(why)) => Err(failure(FailureClass::Job, why)),
             Ok(task::Answer::Nothing) => Err(failure(

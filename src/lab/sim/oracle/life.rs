@@ -21,6 +21,22 @@ impl Oracle {
         match event {
             Event::ConfigProposed { config, .. } => job.config = Some(config.clone()),
             Event::AttemptStarted { .. } => job.config = None,
+            Event::JobOutdated { .. } => job.outdated = true,
+            Event::ClauseWaived {
+                clause,
+                clause_digest,
+                config,
+                ..
+            } => {
+                let key = (clause_digest.clone(), config.clone());
+                job.waived.insert(clause.clone(), key);
+                if job.state != JobState::Reverify {
+                    self.flag(
+                        "only what is in production and fails is waived",
+                        id.as_str(),
+                    );
+                }
+            }
             Event::JobPaused {} => job.paused = true,
             Event::JobResumed {} => job.paused = false,
             Event::JobRetried {} => {
@@ -51,8 +67,9 @@ impl Oracle {
         let Some(job) = self.jobs.get(id).cloned() else {
             return;
         };
-        let again = job.state == JobState::HandedOver
-            && matches!(state, JobState::Pending | JobState::HandedOver);
+        let again = (job.state == JobState::HandedOver
+            && matches!(state, JobState::Pending | JobState::HandedOver))
+            || (job.state == JobState::CutOver && state == JobState::Reverify);
         if job.state.has_ended() && !again {
             self.flag(
                 "what has ended stays ended",
@@ -60,7 +77,12 @@ impl Oracle {
             );
         }
         match state {
-            JobState::CutOver => self.check_done(id),
+            JobState::CutOver => {
+                self.check_done(id);
+                if job.state == JobState::Reverify {
+                    self.check_passes(id, state);
+                }
+            }
             JobState::Reconciled | JobState::AwaitingApproval => self.check_passes(id, state),
             JobState::HandedOver => {
                 if let Some(what) = self.no_cause(id, &job.causes, job.held) {
@@ -74,6 +96,7 @@ impl Oracle {
         }
         if let Some(job) = self.jobs.get_mut(id) {
             job.state = state;
+            job.outdated &= state != JobState::CutOver;
         }
     }
 
@@ -197,7 +220,9 @@ impl Oracle {
                     | WaitKind::Freeze
                     | WaitKind::Outage => by_clock,
                     WaitKind::Turn => !wakes.is_empty(),
-                    WaitKind::Person => wakes.contains(&Wake::Approval),
+                    WaitKind::Person => wakes
+                        .iter()
+                        .any(|one| matches!(one, Wake::Approval | Wake::Event { .. })),
                     WaitKind::Upstream => wakes.iter().any(|one| matches!(one, Wake::Job { .. })),
                     WaitKind::Paused | WaitKind::Budget => !wakes.is_empty(),
                 };

@@ -58,6 +58,8 @@ pub(super) struct OperationLog {
     pub action: Action,
     pub config: Digest,
     pub lineage: Digest,
+    /// The same, or nothing for a job without any upstream.
+    upon: Option<Digest>,
     pub approval: Option<ApprovalId>,
     pub outcome: Outcome,
     pub to_verify: bool,
@@ -125,6 +127,12 @@ pub(super) struct JobLog {
     succeeded: BTreeSet<OperationId>,
     last_run: Option<OperationId>,
     evidence: BTreeMap<ClauseId, EvidenceLog>,
+    /// The config in production and what it was built upon.
+    production: Option<(Digest, Option<Digest>)>,
+    /// In production, and not staged again yet after a change upstream.
+    outdated: bool,
+    /// Clauses waived, with the clause's digest and the config.
+    waived: BTreeMap<ClauseId, (Digest, Digest)>,
     requests: BTreeMap<ApprovalId, Request>,
     causes: Causes,
     wait: Option<WaitLog>,
@@ -231,6 +239,9 @@ impl Oracle {
             succeeded: BTreeSet::new(),
             last_run: None,
             evidence: BTreeMap::new(),
+            production: None,
+            outdated: false,
+            waived: BTreeMap::new(),
             requests: BTreeMap::new(),
             causes: Causes::default(),
             wait: None,
@@ -278,46 +289,73 @@ impl Oracle {
     }
 
     /// What a job is built upon as the log stands; the upstream job that may still change otherwise.
-    fn ground(&self, job: &JobLog) -> Result<Vec<(JobId, Digest)>, JobId> {
+    fn ground(&self, job: &JobLog) -> Result<Vec<Ground>, JobId> {
         let mut list = Vec::new();
         for id in &job.upstream {
             let Some(up) = self.jobs.get(id) else {
                 continue;
             };
-            let config = match up.state {
-                JobState::Reconciled | JobState::AwaitingApproval => up.config.clone(),
-                JobState::CutOver => up.in_production(),
-                JobState::HandedOver | JobState::Cancelled => Some(up.definition.clone()),
-                JobState::Pending | JobState::Working | JobState::Staged => None,
+            let stands = match up.state {
+                JobState::Reconciled | JobState::AwaitingApproval => {
+                    up.config.clone().map(|config| (config, up.built_upon()))
+                }
+                JobState::CutOver => up.verified(),
+                JobState::Reverify if !up.outdated => up.verified(),
+                JobState::HandedOver | JobState::Cancelled => up
+                    .production
+                    .clone()
+                    .or_else(|| Some((up.definition.clone(), None))),
+                JobState::Pending | JobState::Working | JobState::Staged | JobState::Reverify => {
+                    None
+                }
             };
-            list.push((id.clone(), config.ok_or_else(|| id.clone())?));
+            let (config, upon) = stands.ok_or_else(|| id.clone())?;
+            list.push((id.clone(), config, upon));
         }
         Ok(list)
     }
 }
 
 impl JobLog {
-    /// The config that a cutover put into production.
-    fn in_production(&self) -> Option<Digest> {
-        let mut all = self.operations.values();
-        all.find(|one| one.action == Action::CutOver && one.outcome == Outcome::Applied)
-            .map(|one| one.config.clone())
+    /// What the current config's staging run was built upon.
+    fn built_upon(&self) -> Option<Digest> {
+        let run = self
+            .last_run
+            .as_ref()
+            .and_then(|id| self.operations.get(id));
+        match run.filter(|run| Some(&run.config) == self.config.as_ref()) {
+            Some(run) => run.upon.clone(),
+            None => self.production.clone().and_then(|(_, upon)| upon),
+        }
+    }
+
+    /// The config in production with what its evidence was won upon.
+    fn verified(&self) -> Option<(Digest, Option<Digest>)> {
+        let (config, _) = self.production.clone()?;
+        Some((config, self.built_upon()))
     }
 }
 
-/// Digest of a lineage as the ledger's format has it: job and config, one after the other.
-fn lineage_of(list: &[(JobId, Digest)]) -> Digest {
-    digest_parts(
-        list.iter()
-            .flat_map(|(job, config)| [job.as_str(), config.as_str()]),
-    )
+/// An upstream job, its config, and what that was itself built upon.
+type Ground = (JobId, Digest, Option<Digest>);
+
+/// Digest of a lineage as the ledger's format has it: job, config and what it was built upon, one after the
+/// other.
+fn lineage_of(list: &[Ground]) -> Digest {
+    let mut parts = Vec::new();
+    for (job, config, upon) in list {
+        parts.push(job.0.clone());
+        parts.push(config.0.clone());
+        parts.extend(upon.as_ref().map(|upon| format!("upon {upon}")));
+    }
+    digest_parts(parts.iter().map(String::as_str))
 }
 
-fn stored_lineage(value: &Value) -> Option<Vec<(JobId, Digest)>> {
+fn stored_lineage(value: &Value) -> Option<Vec<Ground>> {
     let list: Vec<Upstream> = serde_json::from_value(value.clone()).ok()?;
     Some(
         list.into_iter()
-            .map(|one| (one.job, one.config_digest))
+            .map(|one| (one.job, one.config_digest, one.lineage))
             .collect(),
     )
 }

@@ -48,6 +48,7 @@ impl Oracle {
                 if let Some(job) = self.jobs.get_mut(id) {
                     job.succeeded.insert(operation.clone());
                     job.last_run = Some(operation.clone());
+                    job.outdated = false;
                 }
             }
             _ => {}
@@ -140,10 +141,12 @@ impl Oracle {
         else {
             return;
         };
+        let ground = stored_lineage(upstream).unwrap_or_default();
         let log = OperationLog {
             action: *action,
             config: config.clone(),
-            lineage: lineage_of(&stored_lineage(upstream).unwrap_or_default()),
+            lineage: lineage_of(&ground),
+            upon: (!ground.is_empty()).then(|| lineage_of(&ground)),
             approval: approval.clone(),
             outcome: Outcome::Open,
             to_verify: false,
@@ -170,6 +173,14 @@ impl Oracle {
             own.outcome = outcome;
             own.to_verify = false;
             own.ruled = ruled;
+        }
+        if own.action == Action::CutOver
+            && outcome == Outcome::Applied
+            && let Some(job) = self.jobs.get_mut(id)
+        {
+            // What is in production is the job's config, whatever a retry had begun meanwhile.
+            job.config = Some(own.config.clone());
+            job.production = Some((own.config, own.upon));
         }
     }
 
@@ -318,6 +329,16 @@ impl JobLog {
             return Some("there is no clause".to_owned());
         }
         self.clauses.iter().find_map(|clause| {
+            let waived = self.waived.get(clause).is_some_and(|(digest, of)| {
+                of == config
+                    && terms
+                        .clauses
+                        .get(clause)
+                        .is_some_and(|(own, _)| own == digest)
+            });
+            if waived {
+                return None;
+            }
             let Some(own) = self.evidence.get(clause) else {
                 return Some(format!("{clause}: no evidence"));
             };
