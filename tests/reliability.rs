@@ -20,6 +20,8 @@ mod damage;
 mod disk_full;
 #[path = "reliability/engines.rs"]
 mod engines;
+#[path = "reliability/golden.rs"]
+mod golden;
 #[path = "reliability/hangup.rs"]
 mod hangup;
 #[path = "reliability/hostile.rs"]

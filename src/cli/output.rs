@@ -25,7 +25,8 @@ fn escape_hidden(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut units = [0_u16; 2];
     for c in text.chars() {
-        if c.is_ascii() || !is_hidden(c) {
+        // Of ASCII, JSON leaves DEL as it is.
+        if c != '\u{7f}' && (c.is_ascii() || !is_hidden(c)) {
             out.push(c);
         } else {
             for unit in c.encode_utf16(&mut units) {
