@@ -159,12 +159,9 @@ fn goal_files() {
 fn replies_of_adapters() {
     fuzz("reply", 2, |bytes| match strict_json::parse(bytes) {
         Ok(value) => {
-            // The last digit of a double may differ when it is read; nothing else may.
             let text = serde_json::to_string(&value).unwrap();
-            let again = strict_json::parse(text.as_bytes()).unwrap();
-            if !has_double(&value) {
-                assert_eq!(again, value, "written and read again");
-            }
+            let again = strict_json::parse(text.as_bytes());
+            assert_eq!(again, Ok(value.clone()), "written and read again");
             // What a type does not know is refused, never dropped.
             if let Ok(state) = strict_json::typed::<RunState>(value.clone()) {
                 assert_eq!(
@@ -181,16 +178,6 @@ fn replies_of_adapters() {
             false
         }
     });
-}
-
-fn has_double(value: &serde_json::Value) -> bool {
-    use serde_json::Value;
-    match value {
-        Value::Number(number) => number.is_f64(),
-        Value::Array(items) => items.iter().any(has_double),
-        Value::Object(map) => map.values().any(has_double),
-        _ => false,
-    }
 }
 
 #[test]
