@@ -17,6 +17,7 @@ struct Script;
 impl Worker for Script {
     fn prepare(&self, _: &Strategy, _: &PrepareRequest) -> Result<PrepareReply, PrepareFailure> {
         Ok(PrepareReply {
+            claim: None,
             config: BROKEN.to_owned(),
             remark: String::new(),
         })
