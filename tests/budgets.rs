@@ -112,6 +112,12 @@ fn the_handoff_package_is_for_people_and_for_programs() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = practice(dir.path(), "");
     run(&ledger).expect_code(10);
+    let open = call(&ledger, &["approvals", "--json"])
+        .expect_code(0)
+        .json();
+    let job = open["approvals"][0]["job"].as_str().unwrap();
+    call(&ledger, &["reject", job, "--reason", "not this one"]).expect_code(0);
+    run(&ledger).expect_code(10);
     let out = dir.path().join("out");
     let place = out.display().to_string();
     call(&ledger, &["handoff", "practice", "--out", &place]).expect_code(0);

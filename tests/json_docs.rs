@@ -21,6 +21,7 @@ const KEYED_BY_DATA: &[&str] = &[
     "evidence[].detail.numbers",
     "measured[].counts",
     "figures",
+    "assumptions",
 ];
 
 /// A small practice migration with one job cut over.
@@ -88,6 +89,9 @@ fn printed() -> BTreeMap<String, Value> {
     .unwrap();
     all.push(demo.run(&["amend", "demo/changed.toml", "--preview"]));
     all.push(demo.run(&["claims"]));
+    all.push(demo.run(&["handoff"]));
+    all.push(demo.run(&["budget"]));
+    all.push(demo.run(&["estimate", "practice", "--measured"]));
     all.push(demo.run(&["demo", "--scenario", "restart", "--dir", "restart"]));
     all.into_iter()
         .map(|one| (one["schema"].as_str().unwrap().to_owned(), one))

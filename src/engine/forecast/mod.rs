@@ -114,6 +114,8 @@ pub struct OpenJob {
     pub money: u64,
     /// Side effects that it still asks for at least.
     pub actions: u64,
+    /// Whether a model may still be asked about it.
+    pub model: bool,
     /// Whether its cutover is still to be decided.
     pub approval: bool,
 }
@@ -235,8 +237,10 @@ fn trial(inputs: &Inputs, dice: &mut Dice) -> Need {
             true => 0.0,
             false => dice.pick(all).saturating_sub(so_far) as f64,
         };
-        need.tokens += more(&samples.tokens, job.tokens, dice);
-        need.money += more(&samples.money, job.money, dice);
+        if job.model {
+            need.tokens += more(&samples.tokens, job.tokens, dice);
+            need.money += more(&samples.money, job.money, dice);
+        }
         need.actions += job.actions as f64;
         if job.approval {
             need.minutes += match enough(&samples.minutes) {

@@ -62,8 +62,8 @@ pub fn inputs(view: View<'_>, contract: &Contract, now: TimeMs) -> Result<Inputs
                 .query_ratio
                 .push(job.queries as f64 / declared as f64);
         }
-        // A job that a person took has cost what it cost, too.
-        if (checked || job.state == JobState::HandedOver) && spent(Budget::Tokens) > 0 {
+        // A job that a person took has cost what it cost, too; one that no model was asked about cost nothing.
+        if checked || job.state == JobState::HandedOver {
             samples.tokens.push(spent(Budget::Tokens));
             samples.money.push(spent(Budget::Money));
         }
@@ -73,9 +73,15 @@ pub fn inputs(view: View<'_>, contract: &Contract, now: TimeMs) -> Result<Inputs
                 tokens: spent(Budget::Tokens),
                 money: spent(Budget::Money),
                 actions: 1 + u64::from(!checked),
+                model: !checked,
                 approval: contract.approval.required,
             });
         }
+    }
+    // Without a model nothing was measured of models.
+    if samples.tokens.iter().all(|tokens| *tokens == 0) {
+        samples.tokens.clear();
+        samples.money.clear();
     }
     let renewals = renewals(contract, now);
     Ok(Inputs {

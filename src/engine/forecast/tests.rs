@@ -12,6 +12,7 @@ fn inputs(open: usize, ratios: &[f64]) -> Inputs {
         tokens: 0,
         money: 0,
         actions: 2,
+        model: true,
         approval: true,
     };
     Inputs {

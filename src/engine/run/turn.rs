@@ -170,6 +170,11 @@ impl Engine {
         if !self.in_flight.is_empty() || !self.calls.is_empty() {
             return Ok(None);
         }
+        // What was drained in this turn is told before the run may end for it.
+        self.watch_walls()?;
+        if !self.batch.is_empty() {
+            self.commit()?;
+        }
         if self.index.all_ended() {
             self.end_goal()?;
             return Ok((!self.settings.stay_after_end).then_some(Finish::Ended));
