@@ -246,6 +246,31 @@ fn the_wall_is_the_meters_and_the_call_that_could_cross_it_is_never_sent() {
 }
 
 #[test]
+fn an_agent_ends_with_the_engine() {
+    let bench = Bench::new("anthropic");
+    let cancel = bench.worker.cancel.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1_500));
+        cancel.cancel();
+    });
+    let began = Instant::now();
+    let more = [
+        ("attempt_tokens", json!(1_000_000_000)),
+        ("turns", json!(1_000_000)),
+    ];
+    let prepared = bench.attempt(&["greedy"], "claude", &more, 60_000);
+    assert!(began.elapsed() < Duration::from_secs(30));
+    let failure = prepared.result.unwrap_err();
+    assert_eq!(failure.class, FailureClass::Environment);
+    assert!(
+        failure.why.contains("end with the engine"),
+        "{}",
+        failure.why
+    );
+    assert!(prepared.spent.unwrap().tokens > 0);
+}
+
+#[test]
 fn nothing_else_passes_the_meter() {
     let bench = Bench::new("anthropic");
     let reply = bench.claude(&["other-paths"]).result.unwrap();

@@ -126,19 +126,21 @@ pub fn launch(what: &Launch<'_>) -> Result<Launched, CliError> {
             )
         })?;
     let (models, redactor) = of_plan(&goal)?;
+    let cancel = Cancel::default();
     let context = Context {
         world,
         base_dir: Arc::new(goal.base_dir.clone()),
         worker: Arc::new(ProcessWorker {
             providers: agent_providers(&goal)?,
             watched: crate::worker::agent::watched_files(&goal),
+            cancel: cancel.clone(),
             ..ProcessWorker::new(goal.base_dir.clone(), scratch.path().to_path_buf())
         }),
         declared_proofs: on_practice,
         worker_ms: if on_practice { 20_000 } else { 0 },
         providers: Arc::new(models),
         redactor,
-        cancel: Cancel::default(),
+        cancel,
     };
     let executor: Box<dyn Executor> = if on_practice {
         Box::new(Inline::new(context.clone()))

@@ -2,6 +2,7 @@
 
 use super::call::{Call, Context, Reply, ToolQueryError, broken_turn, perform};
 use crate::model::{FailureClass, TimeMs};
+use crate::worker::provider::Cancel;
 use crate::worker::{PrepareFailure, Prepared};
 use crate::world::ports::{Effect, Lookup, PortError};
 use std::collections::BTreeMap;
@@ -76,6 +77,8 @@ pub struct Pool {
     answers: Receiver<(Ticket, Reply)>,
     ready: Vec<(Ticket, Reply)>,
     threads: Vec<JoinHandle<()>>,
+    /// Ends calls of language models, whose answers nobody will take any more.
+    cancel: Cancel,
 }
 
 impl Pool {
@@ -101,6 +104,7 @@ impl Pool {
             answers,
             ready: Vec::new(),
             threads,
+            cancel: context.cancel.clone(),
         })
     }
 }
@@ -184,7 +188,8 @@ impl Executor for Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.calls = None;
-        // Calls in progress are bounded by their own time-outs.
+        self.cancel.cancel();
+        // Other calls in progress are bounded by their own time-outs.
         for thread in self.threads.drain(..) {
             drop(thread.join());
         }

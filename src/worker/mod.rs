@@ -11,7 +11,7 @@ pub mod script;
 use crate::contract::Strategy;
 use crate::model::{AttemptNo, FailureClass, JobId, PicoDollars};
 use agent::AgentSettings;
-use provider::HttpProvider;
+use provider::{Cancel, HttpProvider};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -156,6 +156,8 @@ pub struct ProcessWorker {
     pub providers: BTreeMap<String, Arc<HttpProvider>>,
     /// Files that no worker may change.
     pub watched: Vec<PathBuf>,
+    /// Ends agents with the engine.
+    pub cancel: Cancel,
 }
 
 impl ProcessWorker {
@@ -166,6 +168,7 @@ impl ProcessWorker {
             scratch_dir,
             providers: BTreeMap::new(),
             watched: Vec::new(),
+            cancel: Cancel::default(),
         }
     }
 
@@ -195,6 +198,7 @@ impl ProcessWorker {
             provider: Arc::clone(provider),
             watched: &self.watched,
             limits: agent::MeterLimits::default(),
+            cancel: self.cancel.clone(),
         };
         let run = agent::prepare(strategy, request, &place);
         Prepared {

@@ -23,7 +23,7 @@ pub use sandbox::{Sandbox, find_bubblewrap};
 pub use settings::{AgentSettings, Profile};
 pub use watch::{Watched, watched_files};
 
-use super::provider::HttpProvider;
+use super::provider::{Cancel, HttpProvider};
 use super::{PrepareFailure, PrepareReply, PrepareRequest};
 use crate::contract::Strategy;
 use crate::model::FailureClass;
@@ -59,6 +59,8 @@ pub struct AgentPlace<'a> {
     pub watched: &'a [std::path::PathBuf],
     /// What it may take at most, beside the strategy's own limits.
     pub limits: MeterLimits,
+    /// Ends it: its next call is refused.
+    pub cancel: Cancel,
 }
 
 /// Runs one attempt. Blocks until it is over.
@@ -92,7 +94,12 @@ fn attempt(
 ) -> (Result<PrepareReply, PrepareFailure>, Metered) {
     let environment = |why: String| Err(failure(FailureClass::Environment, why));
     let limits = place.limits.stricter(&settings.limits());
-    let proxy = match Proxy::start(Arc::clone(&place.provider), settings.profile, limits) {
+    let proxy = match Proxy::start(
+        Arc::clone(&place.provider),
+        settings.profile,
+        limits,
+        place.cancel.clone(),
+    ) {
         Ok(proxy) => proxy,
         Err(why) => return (environment(why), Metered::default()),
     };
@@ -116,6 +123,10 @@ fn attempt(
     };
     let outcome = run(&spec);
     let metered = proxy.stop();
+    if place.cancel.is_cancelled() {
+        let why = format!("worker {} was told to end with the engine", strategy.id);
+        return (environment(why), metered);
+    }
     let report = match settings.profile {
         Profile::Claude => claude::read(&outcome),
         Profile::Codex => codex::read(&outcome),

@@ -9,7 +9,7 @@ use super::settings::Profile;
 use super::usage_sniffer::Sniffer;
 use crate::contract::Protocol;
 use crate::model::digest_bytes;
-use crate::worker::provider::{HttpProvider, Provider as _, Reservation, reserve};
+use crate::worker::provider::{Cancel, HttpProvider, Provider as _, Reservation, reserve};
 use crate::world::http::runtime;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
@@ -37,7 +37,15 @@ struct Shared {
     token: String,
     meter: Mutex<Meter>,
     stop: AtomicBool,
+    cancel: Cancel,
     open: AtomicUsize,
+}
+
+impl Shared {
+    /// Nothing more is passed on: the attempt is over, or the engine ends.
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.cancel.is_cancelled()
+    }
 }
 
 /// A running proxy.
@@ -55,7 +63,8 @@ struct Call {
 }
 
 impl Proxy {
-    /// Starts one for an attempt.
+    /// Starts one for an attempt. After `cancel` it refuses every call and cuts those in progress, which ends
+    /// the agent.
     ///
     /// # Errors
     /// One sentence: the provider speaks another protocol than the agent, or no port is free.
@@ -63,6 +72,7 @@ impl Proxy {
         provider: Arc<HttpProvider>,
         profile: Profile,
         limits: MeterLimits,
+        cancel: Cancel,
     ) -> Result<Self, String> {
         let fits = match profile {
             Profile::Claude => provider.settings().protocol == Protocol::Anthropic,
@@ -84,6 +94,7 @@ impl Proxy {
             profile,
             meter: Mutex::new(Meter::new(limits)),
             stop: AtomicBool::new(false),
+            cancel,
             open: AtomicUsize::new(0),
         });
         let own = Arc::clone(&shared);
@@ -200,6 +211,10 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
 }
 
 fn metered(stream: &mut TcpStream, call: &Call, shared: &Shared) {
+    if shared.is_over() {
+        refuse(stream, 429, "rate_limit_error", "the engine ends");
+        return;
+    }
     let Ok(body) = serde_json::from_slice::<Value>(&call.body) else {
         refuse(stream, 400, "invalid_request_error", "no JSON");
         return;
@@ -313,7 +328,7 @@ async fn forward(
         };
         sniffer.push(&chunk);
         let framed = [format!("{:x}\r\n", chunk.len()).as_bytes(), &chunk, b"\r\n"].concat();
-        if stream.write_all(&framed).is_err() || shared.stop.load(Ordering::Relaxed) {
+        if stream.write_all(&framed).is_err() || shared.is_over() {
             return Passed::Cut;
         }
     }
