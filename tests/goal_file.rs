@@ -79,6 +79,10 @@ max_turns = 9
 [provider.anthropic]
 api_key = { env = "KEY" }
 
+[provider.anthropic.price.m]
+input = 1
+output = 2
+
 [world.source]
 adapter = "command"
 run = ["./source.py"]
