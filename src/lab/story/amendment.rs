@@ -110,7 +110,7 @@ fn play(stage: &mut Stage) -> Result<(), StoryError> {
 }
 
 fn first_version(seed: u64) -> Result<String, StoryError> {
-    let text = goal_text(seed, ROWS);
+    let text = scripts_only(&goal_text(seed, ROWS))?;
     let text = replaced(&text, "limit = 600", "limit = 300")?;
     let text = format!("{text}\ntables_only = true\nfirst = {JOBS}\nwithout = [\"oozie\"]\n");
     // Chance is left out, so that the pilot's numbers are the story's and not the seed's.
@@ -121,6 +121,17 @@ fn first_version(seed: u64) -> Result<String, StoryError> {
         "rate_limit = 0.0",
     ];
     Ok(faults(&text, &none))
+}
+
+/// The plan without its models: what fails is the owner's at once, and its queries are the story's.
+fn scripts_only(text: &str) -> Result<String, StoryError> {
+    let parts = text
+        .split_once("[[strategy]]\nid = \"repair\"")
+        .and_then(|(head, rest)| {
+            let (_, world) = rest.split_once("[world.practice]")?;
+            Some(format!("{head}[world.practice]{world}"))
+        });
+    parts.ok_or_else(|| StoryError::Script("the goal file has no repairing strategy".to_owned()))
 }
 
 fn second_version(first: &str) -> Result<String, StoryError> {
@@ -193,13 +204,12 @@ fn asked_again(stage: &mut Stage) -> Result<(), StoryError> {
     }
     submit(stage, acts)?;
     stage.until("they are back", |moment| {
-        let queries: u64 = moment
-            .view
-            .all_facts(moment.goal)?
-            .iter()
-            .map(|one| one.queries)
-            .sum();
-        Ok(queries >= 322 && moment.count(JobState::AwaitingApproval)? == PILOT as u64)
+        // Counting states is cheap; facts are read when it can be over.
+        if moment.count(JobState::AwaitingApproval)? != PILOT as u64 {
+            return Ok(false);
+        }
+        let all = moment.view.all_facts(moment.goal)?;
+        Ok(all.iter().map(|one| one.queries).sum::<u64>() >= 322)
     })?;
     let measure = stage.look(|moment| moment.view.rerun_measure(moment.goal))?;
     stage.say(format!(
@@ -473,6 +483,9 @@ fn afterwards(
         .collect();
     let of = kept.clone();
     stage.until("kept jobs are reconciled again", move |moment| {
+        if moment.count(JobState::AwaitingApproval)? != of.len() as u64 {
+            return Ok(false);
+        }
         let all = moment.view.all_facts(moment.goal)?;
         let open = all.iter().filter(|one| of.contains(&one.id));
         Ok(open
