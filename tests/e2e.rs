@@ -19,6 +19,8 @@ mod amendments;
 mod bad_input;
 #[path = "budgets.rs"]
 mod budgets;
+#[path = "chat_kill.rs"]
+mod chat_kill;
 #[path = "crontab_run.rs"]
 mod crontab_run;
 #[path = "crontab_to_timers.rs"]

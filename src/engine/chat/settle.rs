@@ -5,7 +5,7 @@ use crate::engine::run::{Engine, EngineError};
 use crate::ledger::event::{CallRef, Event, TurnEnded};
 use crate::ledger::facts::JobFacts;
 use crate::model::canon::digest_parts;
-use crate::model::{Amounts, Budget, JobId, TimeMs};
+use crate::model::{Amounts, Budget, JobId, TimeMs, WaitKind};
 use crate::worker::provider::{
     Block, BlockKind, Message, Outcome, RawJson, TurnFailure, TurnFailureClass, TurnReply, Usage,
     UsageSource, cost, next_try,
@@ -35,6 +35,7 @@ impl Engine {
             Ok(reply) => {
                 if self.provider_holds.release(&settings.provider) {
                     self.clear_provider_alert(&settings.provider)?;
+                    self.wake_waiting(&[WaitKind::World]);
                 }
                 self.answered(turn, &settings.provider, reply)
             }
@@ -213,12 +214,25 @@ impl Engine {
     }
 
     fn hold_provider(&mut self, provider: &str, why: &str, until: TimeMs) {
-        if self.provider_holds.hold(provider, why, until, self.now) {
+        if self.provider_holds.hold(provider, why, until) && !self.told_of(provider) {
             self.emit_goal(Event::AlertRaised {
                 rule: "provider".to_owned(),
                 evidence: format!("{provider}: {why}; it is not asked for a while"),
             });
         }
+    }
+
+    /// Whether an engine before this one raised the alert already.
+    fn told_of(&self, provider: &str) -> bool {
+        let lead = format!("{provider}: ");
+        let alerts = self.ledger.read().alerts(&self.goal.contract.id);
+        alerts.is_ok_and(|all| {
+            all.iter().any(|alert| {
+                alert.rule == "provider"
+                    && alert.cleared_at.is_none()
+                    && alert.evidence.starts_with(&lead)
+            })
+        })
     }
 
     fn clear_provider_alert(&mut self, provider: &str) -> Result<(), EngineError> {

@@ -137,6 +137,7 @@ impl Engine {
             return Ok(true);
         }
         let system = self.fixed_part(&request);
+        self.provider_holds.probe(&settings.provider, self.now);
         self.emit(
             id,
             Event::TurnStarted(TurnStarted {

@@ -975,6 +975,7 @@ fn failures_of_the_provider_cost_no_round_and_each_try_is_a_turn_of_its_own() {
 fn a_spend_cap_holds_the_provider_for_every_job_until_it_answers_again() {
     let capped = Say::Fails(failure(TurnFailureClass::StopBudget));
     let bench = Bench::new(&script(&[
+        capped.clone(),
         capped,
         ack("one", "propose_config"),
         hand_in("good"),
@@ -992,6 +993,7 @@ fn a_spend_cap_holds_the_provider_for_every_job_until_it_answers_again() {
     let rows = bench.turns("one");
     assert!(rows[1].started_at.since(rows[0].started_at) >= 3_600_000);
     assert_eq!(bench.facts("one").state, JobState::CutOver);
+    assert_eq!(bench.alerts("provider"), 1, "the same is told once");
     let open = bench.reader().view().alerts(&goal()).unwrap();
     assert!(
         open.iter().all(|alert| alert.cleared_at.is_some()),
