@@ -271,6 +271,7 @@ impl Loader {
             }
             Place::Root(Kind::Budgets) => {
                 shot.uses = view.budget_uses(goal)?;
+                shot.forecast = view.forecast(goal)?;
                 shot.handoffs = view.handoffs(goal)?;
             }
             Place::Alert(seq) => {

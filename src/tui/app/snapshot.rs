@@ -178,6 +178,8 @@ pub struct Snapshot {
     pub before_alert: Vec<EventRow>,
     /// For the budgets: totals, then the newest days.
     pub uses: Vec<BudgetUse>,
+    /// For the budgets: what the engine foretold last, in its own JSON, and when.
+    pub forecast: Option<(TimeMs, Value)>,
     /// For the budgets: packages written for those who take over.
     pub handoffs: Vec<HandoffRow>,
     /// What models ask people, oldest first.
@@ -217,6 +219,7 @@ impl Default for Snapshot {
             outages: Vec::new(),
             before_alert: Vec::new(),
             uses: Vec::new(),
+            forecast: None,
             handoffs: Vec::new(),
             questions: Vec::new(),
             checkpoint: None,

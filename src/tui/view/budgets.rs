@@ -1,5 +1,6 @@
 //! Budgets: what was spent and reserved, how fast, and the wall.
 
+use super::forecast;
 use crate::ledger::read::BudgetUse;
 use crate::model::{Budget, TimeMs};
 use crate::tui::app::Model;
@@ -33,6 +34,10 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
     }
     totals(model, &mut lines, width);
     renewing(model, &mut lines, width);
+    if !lines.is_empty() {
+        lines.extend(forecast::lines(model, width));
+        lines.push(Line::new());
+    }
     handoffs(model, &mut lines, width);
     if lines.is_empty() {
         lines.extend(paragraph(

@@ -8,6 +8,7 @@ pub mod card;
 pub mod closing;
 pub mod dialog;
 pub mod footer;
+pub mod forecast;
 pub mod goal;
 pub mod goals;
 pub mod header;
