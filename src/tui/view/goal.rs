@@ -139,6 +139,21 @@ fn versions(model: &Model, at: usize, shown: &Version, lines: &mut Vec<Line>, wi
     let when = time::full(shown.row.adopted_at, &shot.zone);
     let head = format!("Contract version {} of {all}", shown.row.version);
     lines.push(Line::strong(head).with(format!("  {when} by {by}"), Role::Dim));
+    if !shown.row.why.is_empty() {
+        lines.extend(labelled("  why", &shown.row.why, Role::Text, LABEL, width));
+    }
+    if !shown.row.impact.is_empty() {
+        lines.extend(labelled(
+            "  meant",
+            &shown.row.impact,
+            Role::Text,
+            LABEL,
+            width,
+        ));
+    }
+    for change in &shown.row.changes {
+        lines.extend(labelled("  changes", change, Role::Text, LABEL, width));
+    }
     let before = at.checked_sub(1).and_then(|at| shot.versions.get(at));
     if let Some(before) = before {
         let title = format!("What it changed in version {}", before.row.version);
