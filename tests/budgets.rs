@@ -44,6 +44,17 @@ fn quota_waits_for_renewals_and_never_crosses() {
 }
 
 #[test]
+fn budget_stops_at_its_handoff_and_goes_on_when_the_owner_raises_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = held(dir.path(), "budget", 1);
+    let figure = |name: &str| told["figures"][name].as_u64().unwrap();
+    assert!(
+        figure("used_at_stop") <= 30 && figure("used_at_end") > 30,
+        "{told}"
+    );
+}
+
+#[test]
 fn a_total_at_its_handoff_drains_writes_the_package_and_ends_with_its_own_exit_code() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = practice(dir.path(), "[budget.external_actions]\nlimit = 10");
@@ -76,11 +87,47 @@ fn a_total_at_its_handoff_drains_writes_the_package_and_ends_with_its_own_exit_c
     );
     assert!(text.contains("## Not started"), "{text}");
     call(&ledger, &["verify"]).expect_code(0);
+    let lower = call(
+        &ledger,
+        &["budget", "raise", "external_actions", "5", "--why", "x"],
+    );
+    assert!(
+        lower.err.contains("no more than the limit in force"),
+        "{}",
+        lower.err
+    );
+    let wrong = call(&ledger, &["budget", "raise", "patience", "5", "--why", "x"]);
+    assert!(
+        wrong.err.contains("there is no budget patience"),
+        "{}",
+        wrong.err
+    );
     // Once more: it does not begin anything, and says the same.
     assert_eq!(
         run(&ledger).expect_code(11).json()["operations"],
         ended["operations"]
     );
+    // The owner makes room in place, and the next engine goes on by itself.
+    call(
+        &ledger,
+        &[
+            "budget",
+            "raise",
+            "external_actions",
+            "300",
+            "--why",
+            "worth it",
+        ],
+    )
+    .expect_code(0);
+    let on = run(&ledger).expect_code(10).json();
+    assert!(
+        on["operations"]["applied"].as_u64() > ended["operations"]["applied"].as_u64(),
+        "{on}"
+    );
+    let status = call(&ledger, &["status"]).expect_code(0);
+    assert!(!status.out.contains("STOPPED"), "{}", status.out);
+    call(&ledger, &["verify"]).expect_code(0);
 }
 
 #[test]

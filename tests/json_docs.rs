@@ -91,6 +91,8 @@ fn printed() -> BTreeMap<String, Value> {
     all.push(demo.run(&["claims"]));
     all.push(demo.run(&["handoff"]));
     all.push(demo.run(&["budget"]));
+    let raise = ["budget", "raise", "warehouse_queries", "600", "--why", "more"];
+    all.push(demo.run(&raise));
     all.push(demo.run(&["estimate", "practice", "--measured"]));
     all.push(demo.run(&["demo", "--scenario", "restart", "--dir", "restart"]));
     all.into_iter()

@@ -102,6 +102,45 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     })
 }
 
+/// Puts a text that was made from the one in force into force, without a question: whoever raises a limit
+/// has said what, and why. `change` says it in words.
+///
+/// # Errors
+/// As [`propose`], and when the ledger cannot be written.
+pub fn put_in_force(
+    reader: &Reader,
+    common: &Common,
+    text: &str,
+    why: &str,
+    change: &str,
+) -> Result<ExitCode, CliError> {
+    let path = ledger_path(common)?;
+    let id = crate::contract::parse_goal(text, Path::new("/"), None)
+        .map(|goal| goal.contract.id)
+        .map_err(|error| CliError::new(error.to_string(), "Nothing was changed."))?;
+    let base_dir = reader.view().contract(&id)?.map(|row| row.base_dir);
+    let proposal = propose_text(reader, text, &base_dir.unwrap_or_default())?;
+    let me = Account::current();
+    let decision = submit_amendment(&path, &proposal, why, &me, Vec::new())?;
+    let (state, reply) = await_answer(reader, &decision, engine_runs(&path))?;
+    if common.json {
+        print_json(
+            "dogwatch.raise/1",
+            json!({
+                "goal": proposal.old.contract.id, "change": change, "decision": decision, "by": me,
+                "state": state, "why": reply,
+            }),
+        )?;
+    } else {
+        print_text(&format!("{change}: {state}: {reply}"))?;
+    }
+    Ok(if state == "refused" {
+        ExitCode::Refused
+    } else {
+        ExitCode::Done
+    })
+}
+
 /// A changed goal file beside the contract in force.
 pub struct Proposal {
     /// The contract in force, as it was adopted.
@@ -127,7 +166,6 @@ pub fn propose(reader: &Reader, file: &Path, set: &[String]) -> Result<Proposal,
 ///
 /// # Errors
 /// As [`propose`].
-#[expect(dead_code, reason = "a changed limit will be submitted by it")]
 pub fn propose_text(reader: &Reader, text: &str, base_dir: &Path) -> Result<Proposal, CliError> {
     let goal = crate::contract::parse_goal(text, base_dir, Some(&crate::check::Known))
         .map_err(|error| CliError::new(error.to_string(), "Nothing was changed."))?;

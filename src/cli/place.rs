@@ -103,7 +103,6 @@ pub struct Adopted {
     /// The goal.
     pub goal: Goal,
     /// The text of its file.
-    #[allow(dead_code)] // Amendments change it in place.
     pub text: String,
     /// Now, on its clock.
     pub now: TimeMs,

@@ -300,7 +300,7 @@ fn submit(stage: &mut Stage, acts: Vec<(JobId, Act)>) -> Result<Vec<DecisionId>,
     submit_with(stage, acts, &[])
 }
 
-fn submit_with(
+pub(super) fn submit_with(
     stage: &mut Stage,
     acts: Vec<(JobId, Act)>,
     bodies: &[&[u8]],

@@ -5,6 +5,7 @@
 //! true. The same seed plays the same story, entry for entry.
 
 mod amendment;
+mod budget;
 mod cutover;
 mod outage;
 mod quota;
@@ -36,6 +37,7 @@ pub const STORIES: &[Story] = &[
     outage::STORY,
     cutover::STORY,
     quota::STORY,
+    budget::STORY,
     amendment::STORY,
 ];
 
