@@ -18,6 +18,8 @@ const KEYED_BY_DATA: &[&str] = &[
     "facts.evidence",
     "facts.clause_digests",
     "facts.waivers",
+    "facts.spin.failed_checks",
+    "facts.spin.changes",
     "evidence[].detail.numbers",
     "measured[].counts",
     "figures",
@@ -91,9 +93,17 @@ fn printed() -> BTreeMap<String, Value> {
     all.push(demo.run(&["claims"]));
     all.push(demo.run(&["handoff"]));
     all.push(demo.run(&["budget"]));
-    let raise = ["budget", "raise", "warehouse_queries", "600", "--why", "more"];
+    let raise = [
+        "budget",
+        "raise",
+        "warehouse_queries",
+        "600",
+        "--why",
+        "more",
+    ];
     all.push(demo.run(&raise));
     all.push(demo.run(&["estimate", "practice", "--measured"]));
+    all.push(demo.run(&["spin", "list"]));
     all.push(demo.run(&["demo", "--scenario", "restart", "--dir", "restart"]));
     all.into_iter()
         .map(|one| (one["schema"].as_str().unwrap().to_owned(), one))

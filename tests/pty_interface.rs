@@ -138,6 +138,7 @@ fn build_ledger(path: &Path) {
         let proposed = Event::ConfigProposed {
             config,
             remark: String::new(),
+            changes: Vec::new(),
         };
         batch
             .entries

@@ -101,3 +101,41 @@ fn outage_is_one_alert_and_costs_no_job_a_try() {
         "{figures}"
     );
 }
+
+#[test]
+fn spin_stops_in_every_way_and_can_be_overruled() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = held(dir.path(), "spin", 2);
+    for rule in ["same_check_failures", "same_change", "rounds_without_pass"] {
+        let key = format!("alarms_{rule}");
+        assert!(
+            told["figures"][&key].as_u64().unwrap() > 0,
+            "{rule}: {told}"
+        );
+    }
+    let ledger = dir.path().join("spin-2/ledger.db");
+    let listed = crate::support::json(&ledger, &["spin", "list", "--json"]);
+    let alarm = listed["alarms"].as_array().unwrap().iter();
+    let mine = alarm.filter(|one| one["job"] == "stg_returns").count();
+    assert_eq!(mine, 2, "{listed}");
+    assert_eq!(listed["overruled"][0]["by"], "ola");
+    let shown = call(&ledger, &["spin", "list"]).expect_code(0).out;
+    assert!(
+        shown.contains("clause schedule fails again and again"),
+        "{shown}"
+    );
+    let unknown = call(&ledger, &["spin", "overrule", "1", "--reason", "r"]);
+    assert_eq!(unknown.code(), Some(1));
+    assert!(
+        unknown.err.contains("there is no alarm 1"),
+        "{}",
+        unknown.err
+    );
+    // Nobody runs: it is recorded, and the next engine answers.
+    let number = listed["alarms"][0]["seq"].as_i64().unwrap().to_string();
+    let asked = call(
+        &ledger,
+        &["spin", "overrule", &number, "--reason", "seen it"],
+    );
+    assert!(asked.expect_code(0).out.contains("pending"));
+}

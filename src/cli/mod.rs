@@ -30,6 +30,7 @@ mod reject;
 mod rollback;
 mod run;
 mod show;
+mod spin;
 mod status;
 mod story;
 mod transcript;
@@ -113,6 +114,8 @@ enum Command {
     Budget(budget::Args),
     /// Operations of unknown outcome: list, show, look again, rule.
     VerifyOp(verify_op::Args),
+    /// Alarms of work that goes round in circles: list them, overrule one, take that back.
+    Spin(spin::Args),
     /// Recompute the chains, replay the entries and compare everything.
     Verify(verify::Args),
     /// Check the interface's configuration, or print the default file.
@@ -157,6 +160,7 @@ impl Cli {
             Some(Command::Answer(args)) => answer::run(&args, common),
             Some(Command::Doctor(args)) => doctor::run(&args, common),
             Some(Command::VerifyOp(args)) => verify_op::run(&args, common),
+            Some(Command::Spin(args)) => spin::run(&args, common),
             Some(Command::Verify(args)) => verify::run(&args, common),
             Some(Command::Config(args)) => config::run(&args, common),
             Some(Command::Completions(args)) => completions::run(&args),

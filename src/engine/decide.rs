@@ -8,6 +8,7 @@ pub(super) use gate::{names, request_is_stale};
 use super::approval::Bundle;
 use super::chat::{self, ChatStep};
 use super::outage::hold;
+use super::spin;
 use super::surroundings::{ClauseView, Surroundings, UpstreamView, lineage_digest, stored_lineage};
 use super::walls::wait_for_owner;
 use crate::contract::{Contract, Strategy};
@@ -86,6 +87,8 @@ pub enum Step {
     Reverified(String),
     /// The contract gives the job up.
     Cancel(String),
+    /// It goes round in circles: the strategy of this index, or a person.
+    Spin(spin::Finding, Option<usize>),
     /// A person takes it.
     HandOver(String),
     /// Wait, visibly.
@@ -113,6 +116,7 @@ pub fn decide(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: Time
         .or_else(|| stage(job, rules, around, now))
         .or_else(|| check(job, around, now))
         .unwrap_or_else(|| gate::gate(job, rules, around, now));
+    let step = spin::hold(step, &around.spin, now);
     hold(within_walls(step, around, now), around, now)
 }
 
@@ -269,24 +273,35 @@ fn last_trouble(job: &JobFacts) -> String {
 }
 
 fn prepare(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Option<Step> {
+    let view = &around.spin;
     let Some(current) = job.strategy.map(|index| index as usize) else {
-        return Some(match rules.strategies.first() {
-            Some(_) => Step::StartAttempt(0),
-            None => Step::HandOver("the plan has no strategy".to_owned()),
+        return Some(match usable_strategy(rules, view.floor) {
+            Some(first) => Step::StartAttempt(first),
+            None if rules.strategies.is_empty() => {
+                Step::HandOver("the plan has no strategy".to_owned())
+            }
+            // What this engine cannot use is said when it is tried.
+            None => Step::StartAttempt(0),
         });
     };
+    if let Some(finding) = spin::of_job(job, &rules.contract.spin, view) {
+        let next = usable_strategy(rules, (current + 1).max(view.floor));
+        return Some(Step::Spin(finding, next.filter(|_| job.spin.found == 0)));
+    }
     let config_failed = job.config.is_some() && job.config == job.failed_config;
     if config_failed || !job.attempt_open {
-        return Some(after_failed_config(job, rules, current));
+        return Some(after_failed_config(job, rules, current, view.floor));
     }
     if job.config.is_some() {
         return None;
     }
     if let Some(why) = &job.prepare_refused {
-        return Some(match usable_strategy(rules, current + 1) {
-            Some(next) => Step::StartAttempt(next),
-            None => Step::HandOver(format!("no config: {why}")),
-        });
+        return Some(
+            match usable_strategy(rules, (current + 1).max(view.floor)) {
+                Some(next) => Step::StartAttempt(next),
+                None => Step::HandOver(format!("no config: {why}")),
+            },
+        );
     }
     if let Some(strategy) = rules.strategies.get(current).filter(|one| is_chat(one)) {
         return Some(chat::next(job, strategy, around, now));
@@ -301,17 +316,21 @@ fn prepare(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs)
 }
 
 /// A script answers the same question the same way, so it is not asked twice; a command or a model may repair.
-fn after_failed_config(job: &JobFacts, rules: Rules<'_>, current: usize) -> Step {
+fn after_failed_config(job: &JobFacts, rules: Rules<'_>, current: usize, floor: usize) -> Step {
     let failures = job.last_failures.join("; ");
     let repairs = rules
         .strategies
         .get(current)
         .is_some_and(|one| matches!(one.worker.as_str(), "command" | "chat"));
     let same_change = job.attempt_open && job.config == job.failed_config;
-    if repairs && !same_change && job.repair_rounds < rules.contract.limits.repair_rounds {
+    if repairs
+        && current >= floor
+        && !same_change
+        && job.repair_rounds < rules.contract.limits.repair_rounds
+    {
         return Step::StartAttempt(current);
     }
-    match usable_strategy(rules, current + 1) {
+    match usable_strategy(rules, (current + 1).max(floor)) {
         Some(next) => Step::StartAttempt(next),
         None if failures.is_empty() => {
             Step::HandOver("every strategy was tried; none gave a config".to_owned())
@@ -321,7 +340,7 @@ fn after_failed_config(job: &JobFacts, rules: Rules<'_>, current: usize) -> Step
 }
 
 /// The next strategy at or after an index whose worker this engine has.
-fn usable_strategy(rules: Rules<'_>, from: usize) -> Option<usize> {
+pub(super) fn usable_strategy(rules: Rules<'_>, from: usize) -> Option<usize> {
     (from..rules.strategies.len()).find(|index| {
         rules
             .strategies

@@ -28,6 +28,14 @@ impl Engine {
         let verdict = match damaged {
             None => Err(format!("there is no job {id}")),
             Some(true) => Err("its entries are damaged; nothing of it is started".to_owned()),
+            Some(false)
+                if matches!(
+                    decision.act,
+                    Act::OverruleSpin { .. } | Act::EnforceSpin { .. }
+                ) =>
+            {
+                self.answer_spin(decision)?.map(|why| (Vec::new(), why))
+            }
             Some(false) => {
                 let facts = self.facts(id)?;
                 match self.overtaken(decision)? {
@@ -76,6 +84,9 @@ impl Engine {
                 }
                 _ => {}
             }
+        }
+        if accepted && matches!(decision.act, Act::Retry) {
+            self.clear_spin_alert(id, &format!("{} tries it again", decision.by))?;
         }
         self.index.mark_ready(id);
         Ok(())
@@ -156,6 +167,9 @@ impl Engine {
             }
             Act::Waive { clause, reason } => self.judge_waiver(facts, by, clause, reason),
             Act::Amend { .. } => Err("it concerns the goal, not a job".to_owned()),
+            Act::OverruleSpin { .. } | Act::EnforceSpin { .. } => {
+                Err("an alarm is the goal's, not the job's".to_owned())
+            }
             Act::LookAgain { operation } => match facts.operations.get(operation) {
                 Some(one) if one.state == OperationState::Unknown => Ok((
                     vec![Event::OpUnknown {

@@ -30,6 +30,7 @@ pub mod rollback;
 pub mod run;
 mod settle;
 pub mod spend;
+pub mod spin;
 mod stop;
 pub mod surroundings;
 pub mod walls;

@@ -126,6 +126,7 @@ impl Engine {
             }
             Step::Reverified(reason) => self.move_to(id, JobState::CutOver, &reason)?,
             Step::Cancel(reason) => self.cancel(id, &reason)?,
+            Step::Spin(finding, next) => self.spin_found(id, facts, &finding, next)?,
             Step::HandOver(reason) => self.hand_over(id, &reason)?,
             Step::Wait(wait) => {
                 self.start_wait(id, facts, &wait)?;
@@ -168,7 +169,7 @@ impl Engine {
         )
     }
 
-    fn start_attempt(
+    pub(super) fn start_attempt(
         &mut self,
         id: &JobId,
         facts: &JobFacts,

@@ -17,6 +17,7 @@ use super::index::Index;
 use super::operation::Proofs;
 use super::outage::Outages;
 use super::rig::Rig;
+use super::spin::Spin;
 use super::surroundings::{ClauseView, GateView, QuotaView, Surroundings};
 use super::walls::{Reached, Walls};
 use super::waves::Waves;
@@ -134,6 +135,7 @@ pub struct Engine {
     pub(super) waves: Waves,
     pub(super) outages: Outages,
     pub(super) provider_holds: ProviderHolds,
+    pub(super) spin: Spin,
     pub(super) checkers: BTreeMap<ClauseId, Digest>,
     pub(super) now: TimeMs,
     pub(super) in_flight: BTreeMap<Ticket, (JobId, Errand)>,
@@ -256,6 +258,7 @@ impl Engine {
             waves,
             outages,
             provider_holds: ProviderHolds::default(),
+            spin: Spin::default(),
             checkers,
             now,
             in_flight: BTreeMap::new(),
@@ -285,6 +288,14 @@ impl Engine {
         self.stop.level().is_some()
     }
 
+    /// The contract and the plan.
+    pub(super) fn rules(&self) -> super::decide::Rules<'_> {
+        super::decide::Rules {
+            contract: &self.goal.contract,
+            strategies: &self.goal.strategies,
+        }
+    }
+
     /// What `decide` may know of a job's surroundings.
     pub(super) fn surroundings(&self, id: &JobId) -> Surroundings {
         let Some(job) = self.index.jobs.get(id) else {
@@ -310,6 +321,7 @@ impl Engine {
             outages: self.outages.view(id),
             provider_holds: self.provider_holds.view(self.now),
             retired: job.retired.clone(),
+            spin: self.spin.view(Some(id)),
         }
     }
 

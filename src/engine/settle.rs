@@ -7,6 +7,7 @@ use super::outage::Ended;
 use super::outage::scan::{Tried, WINDOW_MS};
 use super::rig::Sabotage;
 use super::run::{Engine, EngineError, Errand};
+use super::spin::change::changes;
 use super::surroundings::ClauseView;
 use crate::check::Evidence;
 use crate::ledger::event::Event;
@@ -119,6 +120,7 @@ impl Engine {
                     self.file_claim(id, &claim.clause, &claim.why)?;
                 }
                 Event::ConfigProposed {
+                    changes: self.changes_of(id, &reply.config)?,
                     config: self.blob(reply.config.as_bytes()),
                     remark: short(&reply.remark),
                 }
@@ -150,6 +152,21 @@ impl Engine {
                 why: short(why),
             },
         )
+    }
+
+    /// What a proposal changes, so that the same change is known again.
+    pub(super) fn changes_of(
+        &mut self,
+        id: &JobId,
+        proposal: &str,
+    ) -> Result<Vec<Digest>, EngineError> {
+        let facts = self.facts(id)?;
+        let definition = self.text(&facts.definition)?;
+        let previous = match &facts.failed_config {
+            Some(config) => Some(self.text(config)?),
+            None => None,
+        };
+        Ok(changes(&definition, previous.as_deref(), proposal))
     }
 
     fn effected(

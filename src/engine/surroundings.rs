@@ -1,6 +1,7 @@
 //! What `decide` may know beside the job itself.
 
 use super::outage::OutageView;
+use super::spin::SpinView;
 use super::walls::WallsView;
 use crate::ledger::event::Event;
 use crate::ledger::facts::{JobFacts, RunFacts, upstream_digest};
@@ -106,6 +107,8 @@ pub struct Surroundings {
     pub in_cycle: bool,
     /// What keeps an approved cutover from starting now.
     pub gate: GateView,
+    /// What is known of spinning.
+    pub spin: SpinView,
     /// Parts of the world that are out.
     pub outages: BTreeMap<WorldPart, OutageView>,
     /// Providers that are not asked for a while: why, and until when.

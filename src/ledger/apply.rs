@@ -6,6 +6,7 @@ mod goals;
 mod jobs;
 mod outages;
 mod people;
+mod spin;
 
 use super::event::Entry;
 use super::facts::JobFacts;
@@ -47,6 +48,7 @@ impl<'a> Applier<'a> {
         self.apply_chat(seq, entry)?;
         self.apply_decision(seq, entry)?;
         self.apply_outage(seq, entry)?;
+        self.apply_spin(seq, entry)?;
         self.apply_goal_notes(seq, entry)
     }
 

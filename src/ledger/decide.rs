@@ -122,7 +122,21 @@ fn cut(act: Act) -> Act {
             answers,
             why: short(why),
         },
-        Act::Approve { .. } | Act::Pause | Act::Resume | Act::Retry | Act::LookAgain { .. } => act,
+        Act::OverruleSpin {
+            spin,
+            everywhere,
+            reason,
+        } => Act::OverruleSpin {
+            spin,
+            everywhere,
+            reason: short(reason),
+        },
+        Act::Approve { .. }
+        | Act::Pause
+        | Act::Resume
+        | Act::Retry
+        | Act::LookAgain { .. }
+        | Act::EnforceSpin { .. } => act,
     }
 }
 

@@ -11,8 +11,8 @@ pub use entry::{Act, Actor, Entry};
 
 use crate::model::{
     Account, Action, Amounts, ApprovalId, ClauseId, ContractVersion, DecisionId, Digest,
-    FailureClass, JobId, JobState, OperationId, SpendId, StrategyId, TimeMs, Verdict, WaitKind,
-    Wake, WorldPart,
+    FailureClass, JobId, JobState, OperationId, Seq, SpendId, SpinKind, StrategyId, TimeMs,
+    Verdict, WaitKind, Wake, WorldPart,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -182,6 +182,10 @@ pub enum Event {
         config: Digest,
         /// The worker's own words: a remark, never evidence.
         remark: String,
+        /// Digests of what it changes, normalised: against the old definition, and against the config
+        /// before.
+        #[serde(default)]
+        changes: Vec<Digest>,
     },
     /// A worker gave no config.
     #[serde(rename = "prepare.failed")]
@@ -623,6 +627,43 @@ pub enum Event {
         /// Checks.
         checks: u32,
     },
+    /// Work goes round in circles: on a job, or, without one, across the goal.
+    #[serde(rename = "spin.found")]
+    SpinFound {
+        /// By which rule.
+        rule: SpinKind,
+        /// What goes round, one sentence.
+        what: String,
+        /// How often, or how many tokens.
+        count: u64,
+        /// The contract's threshold.
+        limit: u64,
+        /// The entries behind it.
+        entries: Vec<Seq>,
+        /// The strategy that it changes to, its place in the plan; none when a person must decide.
+        next: Option<u32>,
+    },
+    /// An operator says that it is no spinning: a rule of this goal from now on.
+    #[serde(rename = "spin.overruled")]
+    SpinOverruled {
+        /// The alarm's entry.
+        spin: Seq,
+        /// The rule that does not hold any more.
+        rule: SpinKind,
+        /// For this job alone; none: everywhere in the goal.
+        job: Option<JobId>,
+        /// Why.
+        reason: String,
+    },
+    /// The overruling is taken back.
+    #[serde(rename = "spin.enforced")]
+    SpinEnforced {
+        /// Its entry.
+        overrule: Seq,
+    },
+    /// The job is let go on: its alarm was overruled.
+    #[serde(rename = "spin.released")]
+    SpinReleased {},
     /// Something needs attention.
     #[serde(rename = "alert.raised")]
     AlertRaised {

@@ -4,6 +4,7 @@ mod changes;
 mod chat;
 mod operations;
 mod parts;
+mod spin;
 
 pub use chat::{ChatFacts, OpenQuery, OpenQuestion, OpenTurn, ToolAnswer};
 pub use operations::upstream_digest;
@@ -11,6 +12,8 @@ pub use parts::{
     ApprovalFacts, ApprovalState, ClauseFacts, OpenCheck, OperationFacts, RollbackFacts, RunFacts,
     WaitFacts, WaiverFacts,
 };
+
+pub use spin::SpinFacts;
 
 use super::event::{Entry, Event};
 use crate::model::{
@@ -147,6 +150,9 @@ pub struct JobFacts {
     /// Clauses that the owner waived for it.
     #[serde(default)]
     pub waivers: BTreeMap<ClauseId, WaiverFacts>,
+    /// What its circles are seen by.
+    #[serde(default)]
+    pub spin: SpinFacts,
 }
 
 impl JobFacts {
@@ -222,6 +228,7 @@ impl JobFacts {
             outdated: false,
             clause_digests: BTreeMap::new(),
             waivers: BTreeMap::new(),
+            spin: SpinFacts::default(),
         })
     }
 
@@ -240,6 +247,7 @@ impl JobFacts {
         self.apply_check(entry);
         self.apply_people(entry);
         self.apply_chat(entry);
+        self.apply_spin(entry);
     }
 
     /// Tokens spent so far; what nobody counted is counted as reserved.

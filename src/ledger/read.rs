@@ -10,12 +10,14 @@ mod measures;
 mod outages;
 mod people;
 mod rows;
+mod spin;
 mod transcript;
 mod versions;
 
 pub use chat::{QuestionRow, TokenTotals, ToolCallRow, TurnRow};
 pub use outages::OutageRow;
 pub use rows::*;
+pub use spin::{OverruleRow, ProgressRow, SpinRow};
 pub use transcript::{Line, Speaker, TranscriptTurn};
 pub use versions::{ClaimRow, ClauseCost, RerunMeasure, StagingResource};
 

@@ -30,6 +30,9 @@ pub(super) const PROJECTIONS: &[(&str, &str)] = &[
     ("proofs", "seq"),
     ("outages", "seq"),
     ("claims", "seq"),
+    ("spins", "seq"),
+    ("overrules", "seq"),
+    ("progress", "goal"),
     ("alerts", "seq"),
 ];
 

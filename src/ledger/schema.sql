@@ -74,6 +74,7 @@ CREATE INDEX lineage_by_job ON lineage (goal, job);
 CREATE TABLE attempts (
   goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL, strategy TEXT NOT NULL,
   started_ms INTEGER NOT NULL, ended_ms INTEGER, outcome TEXT NOT NULL, reason TEXT NOT NULL, config TEXT,
+  no_new_evidence INTEGER NOT NULL DEFAULT 0,
   remark TEXT NOT NULL, PRIMARY KEY (goal, job, attempt)
 ) STRICT, WITHOUT ROWID;
 
@@ -172,6 +173,24 @@ CREATE TABLE claims (
   why TEXT NOT NULL, at_ms INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX claims_by_goal ON claims (goal, seq);
+
+CREATE TABLE spins (
+  seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, rule TEXT NOT NULL, what TEXT NOT NULL,
+  count INTEGER NOT NULL, threshold INTEGER NOT NULL, entries TEXT NOT NULL, next INTEGER, found_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX spins_by_goal ON spins (goal, seq);
+
+CREATE TABLE overrules (
+  seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, spin INTEGER NOT NULL, rule TEXT NOT NULL, job TEXT NOT NULL,
+  by TEXT NOT NULL, reason TEXT NOT NULL, made_ms INTEGER NOT NULL, ended_ms INTEGER
+) STRICT;
+CREATE INDEX overrules_by_goal ON overrules (goal, seq);
+CREATE INDEX overrules_by_spin ON overrules (spin);
+
+CREATE TABLE progress (
+  goal TEXT PRIMARY KEY, passes INTEGER NOT NULL, rounds INTEGER NOT NULL, tokens INTEGER NOT NULL,
+  since INTEGER NOT NULL, spins INTEGER NOT NULL, floor INTEGER NOT NULL, held TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE alerts (
   seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, rule TEXT NOT NULL, evidence TEXT NOT NULL,

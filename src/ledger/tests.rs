@@ -76,6 +76,7 @@ fn sample(path: &std::path::Path) -> Ledger {
             Event::ConfigProposed {
                 config: config.clone(),
                 remark: "done!".into(),
+                changes: Vec::new(),
             },
         ),
         entry(

@@ -21,6 +21,6 @@ pub use ids::{
 pub use money::PicoDollars;
 pub use safe_text::SafeText;
 pub use state::{
-    Action, FailureClass, JobState, OperationState, Verdict, WaitKind, Wake, WorldPart,
+    Action, FailureClass, JobState, OperationState, SpinKind, Verdict, WaitKind, Wake, WorldPart,
 };
 pub use time::{Clock, TimeMs};

@@ -158,6 +158,20 @@ words!(
 );
 
 words!(
+    /// Rules by which work counts as spinning; the words are the keys of the goal file's `[spin]`.
+    SpinKind {
+        /// The same check failed again on the same job.
+        SameCheck = "same_check_failures",
+        /// The same change was submitted again.
+        SameChange = "same_change",
+        /// Attempts across the goal, and no clause passed for the first time.
+        RoundsWithoutPass = "rounds_without_pass",
+        /// Tokens were spent, and no clause passed for the first time.
+        TokensWithoutPass = "tokens_without_pass",
+    }
+);
+
+words!(
     /// Parts of the world that can be out by themselves.
     WorldPart {
         /// The scheduler that jobs are staged on and cut over to.

@@ -138,7 +138,15 @@ impl Built {
         };
         self.job(job, 1, started);
         let remark = "converted the crontab line".into();
-        self.job(job, 1, Event::ConfigProposed { config, remark });
+        self.job(
+            job,
+            1,
+            Event::ConfigProposed {
+                config,
+                remark,
+                changes: Vec::new(),
+            },
+        );
     }
 
     fn intends(&mut self, job: &str, operation: &str, action: Action) {

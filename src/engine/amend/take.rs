@@ -7,7 +7,7 @@ use crate::engine::adopt::parse_adopted;
 use crate::engine::checkers::{checker_digests, clause_views};
 use crate::engine::run::{Engine, EngineError};
 use crate::engine::waves::Waves;
-use crate::ledger::event::{Act, Actor, Entry, Event};
+use crate::ledger::event::{Act, Actor, Event};
 use crate::ledger::facts::JobFacts;
 use crate::ledger::read::{ContractRow, DecisionRow};
 use crate::model::{Account, ClauseId, ContractVersion, Digest};
@@ -155,17 +155,6 @@ impl Engine {
             "version {version} is in force: {}",
             impact.summary()
         ))
-    }
-
-    fn emit_goal_as(&mut self, actor: Actor, event: Event) {
-        self.batch.entries.push(Entry {
-            at: self.now,
-            goal: self.goal.contract.id.clone(),
-            job: None,
-            attempt: None,
-            actor,
-            event,
-        });
     }
 
     /// The running engine under another contract.

@@ -327,11 +327,14 @@ impl Engine {
                         said: line(&said),
                     }),
                 )?;
+                let text = self.text(&config)?;
+                let changes = self.changes_of(id, &text)?;
                 self.emit(
                     id,
                     Event::ConfigProposed {
                         config,
                         remark: line(&said),
+                        changes,
                     },
                 )
             }

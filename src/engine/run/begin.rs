@@ -16,6 +16,7 @@ impl Engine {
         damage: &[crate::ledger::Damage],
     ) -> Result<(), EngineError> {
         self.refuse_damaged(damage)?;
+        self.reread_spin()?;
         self.settle_what_was_cut_off()?;
         self.look_at_ended(all);
         for facts in all {
@@ -132,7 +133,7 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn wake_everyone(&mut self) {
+    pub(in crate::engine) fn wake_everyone(&mut self) {
         let open: Vec<JobId> = self
             .index
             .jobs

@@ -68,12 +68,17 @@ impl Engine {
     }
 
     pub(in crate::engine) fn emit_goal(&mut self, event: Event) {
+        self.emit_goal_as(Actor::Engine, event);
+    }
+
+    /// Writes an entry of the goal, by whom.
+    pub(in crate::engine) fn emit_goal_as(&mut self, actor: Actor, event: Event) {
         self.batch.entries.push(Entry {
             at: self.now,
             goal: self.goal.contract.id.clone(),
             job: None,
             attempt: None,
-            actor: Actor::Engine,
+            actor,
             event,
         });
     }

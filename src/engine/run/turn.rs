@@ -42,6 +42,7 @@ impl Engine {
             self.watch_walls()?;
             if self.settle_first.is_empty() {
                 self.tend_outages()?;
+                self.tend_spin()?;
             }
             self.look_at_world()?;
             self.advance_ready()?;

@@ -48,6 +48,8 @@ by = ["@me"]
 staging_tries = {tries}
 repair_rounds = {rounds}
 concurrent_jobs = {jobs}
+[spin]
+rounds_without_pass = 1000000
 [heartbeat]
 every = "{hours}h"
 "#,

@@ -12,9 +12,9 @@ use crate::engine::adopt::{Adoption, adopt, list_jobs};
 use crate::engine::call::Context;
 use crate::engine::rig::{Rig, Sabotage};
 use crate::engine::run::{Engine, EngineError, Finish, Parts, Settings, Stop};
-use crate::ledger::{Ledger, verify};
+use crate::ledger::{Ledger, Reader, verify};
 use crate::model::time::Steering;
-use crate::model::{Account, Seq, TimeMs, digest_bytes, time::Clock};
+use crate::model::{Account, GoalId, Seq, TimeMs, digest_bytes, time::Clock};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -473,6 +473,10 @@ impl<'a> Run<'a> {
         }
         for (name, count) in &self.people.asked {
             counts.insert(format!("act: {name}"), *count);
+        }
+        let ledger = Reader::open(&self.path)?;
+        for spin in ledger.view().spins(&GoalId::from(goal::GOAL))? {
+            *counts.entry(format!("spin: {}", spin.rule)).or_default() += 1;
         }
         for job in self.oracle.jobs.values() {
             *counts.entry(format!("jobs: {}", job.state)).or_default() += 1;

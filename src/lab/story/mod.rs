@@ -10,6 +10,7 @@ mod cutover;
 mod outage;
 mod quota;
 mod restart;
+mod spin;
 mod stage;
 mod text;
 mod worker;
@@ -39,6 +40,7 @@ pub const STORIES: &[Story] = &[
     quota::STORY,
     budget::STORY,
     amendment::STORY,
+    spin::STORY,
 ];
 
 /// The story of a name; for an unknown one, the table as a message.

@@ -25,7 +25,7 @@ impl Applier<'_> {
                         entry.at.0
                     ])?;
             }
-            Event::ConfigProposed { config, remark } => {
+            Event::ConfigProposed { config, remark, .. } => {
                 self.conn
                     .prepare_cached(
                         "UPDATE attempts SET config = ?4, remark = ?5 WHERE goal = ?1 AND job = ?2 AND attempt = ?3",
@@ -41,7 +41,7 @@ impl Applier<'_> {
             Event::AttemptEnded { outcome, reason } => {
                 self.conn
                     .prepare_cached(
-                        "UPDATE attempts SET ended_ms = ?4, outcome = ?5, reason = ?6
+                        "UPDATE attempts SET ended_ms = ?4, outcome = ?5, reason = ?6, no_new_evidence = ?7
                          WHERE goal = ?1 AND job = ?2 AND attempt = ?3",
                     )?
                     .execute(params![
@@ -50,7 +50,10 @@ impl Applier<'_> {
                         attempt.0,
                         entry.at.0,
                         outcome,
-                        reason
+                        reason,
+                        self.facts
+                            .get(&(entry.goal.clone(), job.clone()))
+                            .is_some_and(|facts| !facts.spin.evidence_in_attempt)
                     ])?;
             }
             _ => {}

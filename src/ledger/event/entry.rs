@@ -3,7 +3,7 @@
 use super::Event;
 use crate::model::{
     Account, ApprovalId, AttemptNo, ClauseId, ContractVersion, Digest, GoalId, JobId, OperationId,
-    TimeMs,
+    Seq, TimeMs,
 };
 use serde::{Deserialize, Serialize};
 
@@ -149,6 +149,20 @@ pub enum Act {
     LookAgain {
         /// The operation.
         operation: OperationId,
+    },
+    /// Say that an alarm is no spinning; kept as a rule of this goal.
+    OverruleSpin {
+        /// The alarm's entry.
+        spin: Seq,
+        /// Everywhere in the goal, not for the alarm's job alone.
+        everywhere: bool,
+        /// Why.
+        reason: String,
+    },
+    /// Take an overruling back.
+    EnforceSpin {
+        /// Its entry.
+        overrule: Seq,
     },
 }
 

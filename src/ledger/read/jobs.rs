@@ -101,7 +101,8 @@ impl View<'_> {
     /// Attempts of a job, oldest first.
     pub fn attempts(&self, goal: &GoalId, job: &JobId) -> Answer<Vec<AttemptRow>> {
         self.all(
-            "SELECT attempt, strategy, started_ms, ended_ms, outcome, reason, config, remark FROM attempts
+            "SELECT attempt, strategy, started_ms, ended_ms, outcome, reason, config, remark, no_new_evidence
+             FROM attempts
              WHERE goal = ?1 AND job = ?2 ORDER BY attempt",
             params![goal.as_str(), job.as_str()],
             |row| {
@@ -114,6 +115,7 @@ impl View<'_> {
                     reason: row.get(5)?,
                     config: row.get::<_, Option<String>>(6)?.map(Digest),
                     remark: row.get(7)?,
+                    no_new_evidence: row.get(8)?,
                 })
             },
         )

@@ -314,6 +314,8 @@ pub struct AttemptRow {
     pub config: Option<Digest>,
     /// The worker's own words.
     pub remark: String,
+    /// Whether it ended without any verdict: it taught nothing.
+    pub no_new_evidence: bool,
 }
 
 /// An entry as read.

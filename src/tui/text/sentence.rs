@@ -113,6 +113,25 @@ fn of_goal(event: &Event) -> Option<(String, Role)> {
             Role::Warn,
         ),
         Event::OutageEnded { part, why } => (format!("the {part} works again: {why}"), Role::Good),
+        Event::SpinFound {
+            rule,
+            what,
+            count,
+            limit,
+            ..
+        } => (
+            format!("spinning, {rule}: {what} ({count} of {limit} allowed)"),
+            Role::Bad,
+        ),
+        Event::SpinOverruled { rule, reason, .. } => (
+            format!("{rule} is no spinning here: {reason}"),
+            Role::Person,
+        ),
+        Event::SpinEnforced { overrule } => (
+            format!("overruling {} was taken back", overrule.0),
+            Role::Person,
+        ),
+        Event::SpinReleased {} => ("it goes on: no spinning".to_owned(), Role::Person),
         Event::AlertRaised { rule, evidence } => (format!("ALERT {rule}: {evidence}"), Role::Bad),
         Event::AlertCleared { rule, why } => (format!("alert {rule} is over: {why}"), Role::Text),
         _ => return None,
@@ -178,7 +197,7 @@ fn of_attempt(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Rol
             };
             (format!("attempt {outcome}: {reason}"), role)
         }
-        Event::ConfigProposed { config, remark } => {
+        Event::ConfigProposed { config, remark, .. } => {
             let said = if remark.is_empty() {
                 String::new()
             } else {
@@ -420,6 +439,10 @@ pub fn of_act(act: &Act) -> String {
         Act::Amend { from, why, .. } => format!("amend version {from}: {why}"),
         Act::Waive { clause, reason } => format!("waive clause {clause}: {reason}"),
         Act::LookAgain { .. } => "look again now".to_owned(),
+        Act::OverruleSpin { spin, reason, .. } => {
+            format!("alarm {} is no spinning: {reason}", spin.0)
+        }
+        Act::EnforceSpin { overrule } => format!("take overruling {} back", overrule.0),
     }
 }
 
