@@ -49,7 +49,7 @@ staging_tries = {tries}
 repair_rounds = {rounds}
 concurrent_jobs = {jobs}
 [spin]
-rounds_without_pass = 1000000
+rounds_without_pass = 100000
 [heartbeat]
 every = "{hours}h"
 "#,
