@@ -66,7 +66,7 @@ fn an_unknown_story_lists_them_and_a_used_directory_is_refused() {
     let wrong = story(dir.path(), "restrat", 1);
     assert_eq!(wrong.code(), Some(2));
     assert!(
-        wrong.err.contains("restart  The engine is killed twice"),
+        wrong.err.contains("The engine is killed twice"),
         "{}",
         wrong.err
     );
