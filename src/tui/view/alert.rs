@@ -7,6 +7,8 @@ use crate::tui::text::{Line, labelled, paragraph, sentence, time};
 use crate::tui::theme::Role;
 
 const LABEL: usize = 12;
+/// Columns before an entry: `  04-02 16:05  `.
+const WHEN: usize = 15;
 
 /// The page.
 pub fn lines(model: &Model, seq: Seq, width: usize) -> Vec<Line> {
@@ -36,7 +38,7 @@ pub fn lines(model: &Model, seq: Seq, width: usize) -> Vec<Line> {
         let who = entry.job.as_ref().map_or("the goal", |job| job.as_str());
         let when = time::short_stamp(entry.at, shot.now(), &shot.zone);
         let text = format!("{who}: {text}");
-        lines.extend(labelled(&format!("  {when}"), &text, role, LABEL, width));
+        lines.extend(labelled(&format!("  {when}"), &text, role, WHEN, width));
     }
     lines
 }

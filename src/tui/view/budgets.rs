@@ -175,6 +175,7 @@ fn renewing(model: &Model, lines: &mut Vec<Line>, width: usize) {
         let limit = contract.and_then(|contract| contract.a_day(budget));
         let heading = match limit {
             Some(limit) => format!("{budget}: {limit} a day"),
+            None if contract.is_some() => format!("{budget}: no limit a day"),
             None => format!("{budget}: a day's limit is not known here"),
         };
         lines.push(Line::strong(heading));

@@ -110,9 +110,15 @@ fn said(speaker: Speaker, head: &str, text: &str, whole: bool, width: usize) -> 
     let mut lines = labelled(speaker.word(), head, role, INDENT, width);
     let room = width.saturating_sub(INDENT).max(1);
     let safe = SafeText::block(text);
+    // What has no head of its own has its first line for one.
+    let own_head = matches!(speaker, Speaker::Call | Speaker::Tool);
     let body: Vec<String> = safe
         .as_str()
         .lines()
+        .skip_while(|line| !own_head && line.trim().is_empty())
+        .skip(usize::from(
+            !own_head && text.trim_start().starts_with(head),
+        ))
         .take(MAX_LINES)
         .flat_map(|line| wrap(line, room))
         .collect();
