@@ -35,6 +35,8 @@ mod kill;
 mod models_cli;
 #[path = "practice_migration.rs"]
 mod practice_migration;
+#[path = "restart_consent.rs"]
+mod restart_consent;
 #[path = "signals.rs"]
 mod signals;
 #[path = "stories.rs"]

@@ -75,6 +75,7 @@ fn printed() -> BTreeMap<String, Value> {
     all.push(demo.run(&["questions", "--all"]));
     all.push(demo.run(&["verify"]));
     all.push(demo.run(&["verify-op", "list"]));
+    all.push(demo.run(&["drift", "list"]));
     let operation = all[8]["operations"][0]["operation"]
         .as_str()
         .unwrap()

@@ -181,7 +181,7 @@ fn a_failing_seed_is_made_smaller_before_it_is_shown() {
             Some((whole, outcome.violations.into_iter().next()?))
         })
         .unwrap();
-    let small = shrink(&whole, first.rule, options, folder.path(), 120).scenario;
+    let small = shrink(&whole, first.rule, options, folder.path(), 300).scenario;
     assert!(small.jobs.len() * 3 <= whole.jobs.len(), "{small:?}");
     assert!(small.acts.len() <= whole.acts.len() && small.crashes.len() <= whole.crashes.len());
     let traced = Options {

@@ -2,16 +2,20 @@
 //! those who work with it.
 
 use clap::Parser;
-use dogwatch::lab::sim::{Options, Scenario, Shape, Violation, scratch, shrink, simulate};
+use dogwatch::lab::sim::{Options, Outcome, Scenario, Shape, Violation, scratch, shrink, simulate};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// Runs of the shrinker.
 const SHRINK_BUDGET: u32 = 400;
 /// Every so-manieth ledger is verified as a whole.
 const VERIFY_EVERY: u64 = 16;
+/// Threads at most.
+const MAX_THREADS: usize = 64;
 
 /// Seeds through the whole engine, on a virtual clock.
 #[derive(Debug, Parser)]
@@ -37,6 +41,9 @@ struct Arguments {
     /// Go on after a failing seed, and only list it.
     #[arg(long)]
     keep_going: bool,
+    /// Seeds at once, each on a thread of its own.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
 }
 
 fn main() -> ExitCode {
@@ -58,53 +65,148 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     if let Some(seed) = arguments.seed {
         return one(seed, shape, arguments, folder.path());
     }
-    let start = Instant::now();
-    let mut told = start;
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    let mut sound = true;
-    for done in 0..arguments.seeds {
-        let seed = arguments.from + done;
-        let options = Options {
-            verify: arguments.verify || seed.is_multiple_of(VERIFY_EVERY),
-            ..Options::default()
-        };
+    many(arguments, shape)
+}
+
+/// What many seeds came to.
+#[derive(Default)]
+struct Tally {
+    /// How often each thing happened.
+    counts: BTreeMap<String, u64>,
+    /// In how many seeds it did.
+    seeds_with: BTreeMap<String, u64>,
+    /// Seeds and seconds by size of the scenario.
+    sizes: BTreeMap<&'static str, (u64, f64)>,
+    done: u64,
+    failed: BTreeMap<u64, Violation>,
+}
+
+impl Tally {
+    fn add(&mut self, jobs: usize, outcome: Outcome, seconds: f64) {
+        self.done += 1;
+        let size = self.sizes.entry(size_of(jobs)).or_default();
+        *size = (size.0 + 1, size.1 + seconds);
+        let all = [
+            ("crashes", outcome.crashes),
+            ("effects", outcome.effects),
+            ("entries", outcome.entries),
+        ];
+        let named = all.map(|(name, count)| (name.to_owned(), count));
+        for (name, count) in outcome.counts.into_iter().chain(named) {
+            *self.seeds_with.entry(name.clone()).or_default() += u64::from(count > 0);
+            *self.counts.entry(name).or_default() += count;
+        }
+    }
+
+    fn print(&self) {
+        println!("{:>12} {:>7} what", "times", "seeds");
+        for (name, count) in &self.counts {
+            let seeds = self.seeds_with.get(name).copied().unwrap_or(0);
+            let share = 100.0 * seeds as f64 / self.done.max(1) as f64;
+            println!("{count:>12} {share:>6.1}% {name}");
+        }
+        for (size, (seeds, seconds)) in &self.sizes {
+            let rate = *seeds as f64 / seconds.max(1e-9);
+            println!("{size}: {seeds} seeds, {rate:.1} a second and thread");
+        }
+    }
+}
+
+fn size_of(jobs: usize) -> &'static str {
+    match jobs {
+        0..=4 => "   1 to 4 jobs",
+        5..=12 => "  5 to 12 jobs",
+        13..=24 => " 13 to 24 jobs",
+        _ => "over 24 jobs",
+    }
+}
+
+fn lock(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {
+    tally.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes seeds from the common counter until there are no more, or one failed.
+fn work(
+    arguments: &Arguments,
+    shape: Shape,
+    next: &AtomicU64,
+    tally: &Mutex<Tally>,
+    start: Instant,
+) -> Result<(), String> {
+    let folder = scratch().map_err(|error| error.to_string())?;
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let stop = !arguments.keep_going && !lock(tally).failed.is_empty();
+        if number >= arguments.seeds || stop {
+            return Ok(());
+        }
+        let seed = arguments.from + number;
+        let options = options(arguments, seed);
         let scenario = Scenario::of_seed(seed, shape);
+        let begun = Instant::now();
         let outcome = simulate(&scenario, options, folder.path())
             .map_err(|error| format!("seed {seed}: {error}"))?;
-        for (name, count) in outcome.counts {
-            *counts.entry(name).or_default() += count;
-        }
-        *counts.entry("crashes".to_owned()).or_default() += outcome.crashes;
-        *counts.entry("effects".to_owned()).or_default() += outcome.effects;
-        *counts.entry("entries".to_owned()).or_default() += outcome.entries;
+        let seconds = begun.elapsed().as_secs_f64();
+        let mut tally = lock(tally);
         if let Some(first) = outcome.violations.first() {
-            sound = false;
             println!("seed {seed}: {}: {}", first.rule, first.what);
-            if !arguments.keep_going {
-                explain(&scenario, first, options, folder.path())?;
-                break;
-            }
+            tally.failed.insert(seed, first.clone());
         }
-        if told.elapsed() > Duration::from_secs(10) {
-            told = Instant::now();
-            eprintln!("{} seeds, {:.1} a second", done + 1, rate(done + 1, start));
+        tally.add(scenario.jobs.len(), outcome, seconds);
+        if tally.done.is_multiple_of(500) {
+            eprintln!(
+                "{} seeds, {:.1} a second",
+                tally.done,
+                rate(tally.done, start)
+            );
         }
     }
-    let seconds = start.elapsed().as_secs_f64();
-    for (name, count) in counts {
-        println!("{count:>12} {name}");
+}
+
+fn options(arguments: &Arguments, seed: u64) -> Options {
+    Options {
+        verify: arguments.verify || seed.is_multiple_of(VERIFY_EVERY),
+        ..Options::default()
     }
-    let word = if sound {
-        "no rule broken"
-    } else {
-        "RULES BROKEN"
+}
+
+fn many(arguments: &Arguments, shape: Shape) -> Result<bool, String> {
+    let start = Instant::now();
+    let next = AtomicU64::new(0);
+    let tally = Mutex::new(Tally::default());
+    let threads = arguments.threads.clamp(1, MAX_THREADS);
+    let ended: Vec<Result<(), String>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(|| work(arguments, shape, &next, &tally, start)))
+            .collect();
+        workers
+            .into_iter()
+            .map(|one| {
+                one.join()
+                    .unwrap_or_else(|_| Err("a thread panicked".to_owned()))
+            })
+            .collect()
+    });
+    ended.into_iter().collect::<Result<Vec<()>, String>>()?;
+    let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+    tally.print();
+    let failed = tally.failed.first_key_value();
+    if let Some((seed, first)) = failed.filter(|_| !arguments.keep_going) {
+        let folder = scratch().map_err(|error| error.to_string())?;
+        let scenario = Scenario::of_seed(*seed, shape);
+        explain(&scenario, first, options(arguments, *seed), folder.path())?;
+    }
+    let word = match tally.failed.len() {
+        0 => "no rule broken".to_owned(),
+        count => format!("RULES BROKEN by {count} seeds"),
     };
     println!(
-        "{} seeds in {seconds:.1} s, {:.1} a second: {word}",
-        arguments.seeds,
-        rate(arguments.seeds, start)
+        "{} seeds in {:.1} s with {threads} threads, {:.1} a second: {word}",
+        tally.done,
+        start.elapsed().as_secs_f64(),
+        rate(tally.done, start)
     );
-    Ok(sound)
+    Ok(failed.is_none())
 }
 
 fn rate(seeds: u64, start: Instant) -> f64 {

@@ -3,6 +3,7 @@
 use super::Common;
 use super::error::{CliError, ExitCode};
 use super::output::{print_json, print_text};
+use crate::engine::drift::Resume;
 use crate::model::SafeText;
 use crate::tui::keymap::{ACTIONS, Key, Keymap};
 use crate::tui::notice::{Desktop, NotifyBy, Webhook};
@@ -96,9 +97,15 @@ const SETTINGS: &[Setting] = &[
         "30",
         "Notices are at least so many seconds apart; what came meanwhile is in the next one, once.",
     ),
+    setting(
+        "run",
+        "resume",
+        "\"when-clean\"",
+        "After an unclean stop the ledger is compared with the world before anything is started. when-clean: goes on\n# by itself when nothing differs, else waits until you accept (dogwatch drift); ask: always waits; auto: takes the\n# world's word for every difference, writes that down and goes on.",
+    ),
 ];
 
-/// Settings of the interface.
+/// Settings of this account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// A theme's name.
@@ -111,6 +118,8 @@ pub struct Config {
     pub calm: bool,
     /// How to say that something needs a person.
     pub notify: NotifyBy,
+    /// What an engine does after an unclean stop.
+    pub resume: Resume,
     /// Actions with keys of their own.
     pub keys: Vec<(String, Vec<Key>)>,
 }
@@ -123,6 +132,7 @@ impl Default for Config {
             ascii: "auto".to_owned(),
             calm: false,
             notify: NotifyBy::default(),
+            resume: Resume::default(),
             keys: Vec::new(),
         }
     }
@@ -225,15 +235,16 @@ pub fn parse(text: &str) -> Result<Config, String> {
     let root = document.as_table();
     for (key, item) in root {
         match (key, item) {
-            ("notify", Item::Table(table)) => {
+            ("notify" | "run", Item::Table(table)) => {
+                let name = key;
                 for (key, item) in table {
-                    reading.set(&mut config, "notify", table, key, item)?;
+                    reading.set(&mut config, name, table, key, item)?;
                 }
             }
             ("keys", Item::Table(table)) => reading.keys(&mut config, table)?,
             // Read where they are needed, and checked here all the same.
             ("provider", Item::Table(_)) => providers(text)?,
-            ("notify" | "keys" | "provider", _) => {
+            ("notify" | "run" | "keys" | "provider", _) => {
                 return Err(reading.at(root, key, &format!("[{key}] is a table")));
             }
             _ => reading.set(&mut config, "", root, key, item)?,
@@ -284,7 +295,7 @@ impl Reading<'_> {
 
     fn no_setting(&self, table: &Table, name: &str, key: &str) -> String {
         let tables: &[&str] = if name.is_empty() {
-            &["notify", "keys"]
+            &["notify", "run", "keys"]
         } else {
             &[]
         };
@@ -356,6 +367,9 @@ impl Reading<'_> {
                     .filter(|seconds| (1..=MAX_EVERY_S).contains(seconds))
                     .ok_or_else(|| wrong(format!("is a number from 1 to {MAX_EVERY_S}")))?;
                 config.notify.every_ms = seconds.unsigned_abs() * 1_000;
+            }
+            ("run", "resume") => {
+                config.resume = Resume::from_word(&one_of(Resume::WORDS)?).unwrap_or_default();
             }
             _ => return Err(self.no_setting(table, name, key)),
         }
@@ -489,6 +503,10 @@ mod tests {
                 "line 1: color is one of auto, always, never",
             ),
             ("notify = true", "line 1: [notify] is a table"),
+            (
+                "[run]\nresume = \"always\"",
+                "line 2: resume is one of when-clean, ask, auto",
+            ),
             (
                 "[notify]\nwebhook = \"file:///etc\"",
                 "line 2: webhook is a http or https address",

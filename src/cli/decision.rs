@@ -34,7 +34,12 @@ pub fn decide(
             json!({ "decision": decision, "goal": goal, "job": job, "by": me, "state": state, "why": why }),
         )?;
     } else {
-        print_text(&format!("{job}: {state}: {why}"))?;
+        let about = if job.as_str().is_empty() {
+            goal.as_str()
+        } else {
+            job.as_str()
+        };
+        print_text(&format!("{about}: {state}: {why}"))?;
     }
     Ok(if state == "refused" {
         ExitCode::Refused

@@ -102,6 +102,7 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
             exit_when_waiting: args.headless && args.approve.is_none(),
             stay_after_end: !args.headless,
             say_on_stderr: args.headless,
+            resume: args.screen.config()?.resume,
         },
         practice_owner: args.approve.is_some(),
     };

@@ -15,6 +15,7 @@ mod decision;
 mod demo;
 mod doctor;
 mod doctor_models;
+mod drift;
 mod error;
 mod estimate;
 mod handoff;
@@ -112,6 +113,8 @@ enum Command {
     Handoff(handoff::Args),
     /// What is spent of what, and what the open jobs still need.
     Budget(budget::Args),
+    /// Differences between ledger and world after an unclean stop: list, accept, compare again.
+    Drift(drift::Args),
     /// Operations of unknown outcome: list, show, look again, rule.
     VerifyOp(verify_op::Args),
     /// Alarms of work that goes round in circles: list them, overrule one, take that back.
@@ -159,6 +162,7 @@ impl Cli {
             Some(Command::Questions(args)) => questions::run(&args, common),
             Some(Command::Answer(args)) => answer::run(&args, common),
             Some(Command::Doctor(args)) => doctor::run(&args, common),
+            Some(Command::Drift(args)) => drift::run(&args, common),
             Some(Command::VerifyOp(args)) => verify_op::run(&args, common),
             Some(Command::Spin(args)) => spin::run(&args, common),
             Some(Command::Verify(args)) => verify::run(&args, common),

@@ -82,6 +82,7 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
             exit_when_waiting: args.exit_when_waiting,
             stay_after_end: !args.headless,
             say_on_stderr: args.headless,
+            resume: args.screen.config()?.resume,
         },
         practice_owner: args.practice_owner,
     };
@@ -191,6 +192,13 @@ pub fn text_of(report: &Report, finish: Finish) -> String {
     if report.models.turns > 0 {
         out.push('\n');
         out.push_str(&models_text(&report.models));
+    }
+    if report.held > 0 {
+        out.push_str(&format!(
+            "\nheld: nothing is started until {} differences between ledger and world are accepted \
+             (dogwatch drift list)",
+            report.held
+        ));
     }
     if !report.handed_over.is_empty() {
         out.push_str("\nhanded over:");

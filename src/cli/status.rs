@@ -88,6 +88,12 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     if !waits.is_empty() {
         out.push_str(&format!("waiting for: {}\n", waits.join(", ")));
     }
+    if overview.held > 0 {
+        out.push_str(&format!(
+            "held: {} differences between ledger and world to accept (dogwatch drift list); nothing is started\n",
+            overview.held
+        ));
+    }
     out.push_str(&format!(
         "needs a person: {} approvals, {} to verify, {} alerts, {} paused\n",
         overview.approvals_open, overview.to_verify, overview.alerts_open, overview.paused

@@ -35,7 +35,7 @@ enum What {
         operation: String,
     },
     /// Rule on it, when you have looked for yourself.
-    #[command(group = clap::ArgGroup::new("ruling").required(true).args(["happened", "did_not"]))]
+    #[command(group = clap::ArgGroup::new("ruling").required(true).args(["happened", "did_not", "undone"]))]
     Rule {
         /// Its id.
         operation: String,
@@ -45,6 +45,10 @@ enum What {
         /// It did not happen. A new operation may then be intended.
         #[arg(long)]
         did_not: bool,
+        /// It happened, and you undid its effect by hand. A cutover's job goes to a person; a staging run is
+        /// made again as a new operation.
+        #[arg(long)]
+        undone: bool,
         /// How you know; kept with the ruling.
         #[arg(long, value_name = "R")]
         reason: String,
@@ -71,15 +75,23 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
         What::Rule {
             operation,
             happened,
+            undone,
             reason,
             ..
         } => {
             let found = find(&reader, &row, operation)?;
-            let act = Act::Rule {
-                operation: found.operation,
-                happened: happened.is_some(),
-                reference: happened.clone().unwrap_or_default(),
-                reason: reason.clone(),
+            let act = if *undone {
+                Act::Compensate {
+                    operation: found.operation,
+                    reason: reason.clone(),
+                }
+            } else {
+                Act::Rule {
+                    operation: found.operation,
+                    happened: happened.is_some(),
+                    reference: happened.clone().unwrap_or_default(),
+                    reason: reason.clone(),
+                }
             };
             decide(common, &reader, &row.goal, &found.job, act)
         }
@@ -200,6 +212,8 @@ fn concerns(entry: &EventRow, id: &OperationId) -> bool {
             | Event::OpApplied { operation, .. }
             | Event::OpRefused { operation, .. }
             | Event::OpUnknown { operation, .. }
+            | Event::OpOverturned { operation, .. }
+            | Event::OpUndone { operation, .. }
             | Event::OpLookedUp { operation, .. },
         ) => operation == id,
         _ => false,
@@ -209,7 +223,12 @@ fn concerns(entry: &EventRow, id: &OperationId) -> bool {
 fn what_was_said(entry: &EventRow) -> String {
     match &entry.event {
         Some(Event::OpApplied { reference, how, .. }) => format!("{reference} (by {how})"),
-        Some(Event::OpRefused { why, .. } | Event::OpUnknown { why, .. }) => why.clone(),
+        Some(
+            Event::OpRefused { why, .. }
+            | Event::OpUnknown { why, .. }
+            | Event::OpOverturned { why, .. }
+            | Event::OpUndone { why, .. },
+        ) => why.clone(),
         Some(Event::OpLookedUp { answer, why, .. }) => format!("{answer}: {why}"),
         Some(Event::OpSentAgain { proof, .. }) => proof.clone(),
         _ => String::new(),

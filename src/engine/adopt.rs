@@ -204,7 +204,8 @@ fn check_list(jobs: &[SourceJob]) -> Result<(), AdoptError> {
     Ok(())
 }
 
-fn job_entry(
+/// The entry that adds a job of the source.
+pub(super) fn job_entry(
     goal: &Goal,
     position: usize,
     job: &SourceJob,

@@ -10,7 +10,8 @@ use crate::worker::provider::{
 use crate::worker::{PrepareRequest, Prepared, Worker};
 use crate::world::World;
 use crate::world::ports::{
-    Effect, EffectRef, EffectRequest, Lookup, Output, PortError, RunState, Side, Timed,
+    Effect, EffectRef, EffectRequest, InProduction, Lookup, Output, PortError, RunState, Side,
+    SourceJob, Timed,
 };
 use crate::world::worker_sql::{self, WorkerSqlError, job_tables};
 use std::collections::BTreeMap;
@@ -55,6 +56,10 @@ pub enum Call {
         /// The job.
         job: JobId,
     },
+    /// What does the source list now?
+    ListSource,
+    /// What is in production now?
+    ListProduction,
     /// What would a cutover set off?
     Consequences {
         /// The job.
@@ -146,6 +151,10 @@ pub enum Reply {
     ToolQuery(Result<String, ToolQueryError>),
     /// Of `OldHost`.
     OldHost(Result<String, String>),
+    /// Of `ListSource`.
+    Source(Result<Vec<SourceJob>, PortError>),
+    /// Of `ListProduction`.
+    Production(Result<Option<Vec<InProduction>>, PortError>),
     /// Of `Consequences`.
     Consequences(Result<Vec<String>, PortError>),
 }
@@ -203,6 +212,8 @@ pub fn perform(call: &Call, context: &Context) -> Timed<Reply> {
                 took_ms: 1_000,
             },
         },
+        Call::ListSource => map_result(world.source.list(), Reply::Source),
+        Call::ListProduction => map_result(world.target.production(), Reply::Production),
         Call::Consequences { job, config, at } => map_result(
             world.target.consequences(job, config, *at),
             Reply::Consequences,

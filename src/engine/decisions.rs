@@ -10,7 +10,7 @@ use crate::ledger::event::{Act, Actor, Event, QuestionAnswered};
 use crate::ledger::facts::{ApprovalState, JobFacts};
 use crate::ledger::read::DecisionRow;
 use crate::model::{
-    Account, Action, ApprovalId, ClauseId, Digest, FailureClass, JobState, OperationId,
+    Account, Action, ApprovalId, ClauseId, Digest, FailureClass, JobId, JobState, OperationId,
     OperationState,
 };
 
@@ -20,8 +20,12 @@ type Verdict = Result<(Vec<Event>, String), String>;
 impl Engine {
     /// Answers one decision.
     pub(super) fn answer(&mut self, decision: &DecisionRow) -> Result<(), EngineError> {
-        if decision.act.is_for_goal() {
-            return self.answer_for_goal(decision);
+        match &decision.act {
+            Act::AcceptDrift { .. } | Act::CompareAgain => {
+                return self.answer_about_drift(decision);
+            }
+            act if act.is_for_goal() => return self.answer_for_goal(decision),
+            _ => {}
         }
         let id = &decision.job;
         let damaged = self.index.jobs.get(id).map(|job| job.damaged);
@@ -82,6 +86,9 @@ impl Engine {
                         &format!("tried again for {}", decision.by),
                     )?;
                 }
+                Act::Compensate { operation, reason } => {
+                    self.after_undone(id, operation, &decision.by, reason)?;
+                }
                 _ => {}
             }
         }
@@ -92,14 +99,38 @@ impl Engine {
         Ok(())
     }
 
-    /// A "did not happen" speaks of what was sent before it was said. If the same id was sent again
+    /// Production was touched and put back: whether and how to go on is a person's. A staging run that was
+    /// undone is made again as a new operation.
+    fn after_undone(
+        &mut self,
+        id: &JobId,
+        operation: &OperationId,
+        by: &Account,
+        reason: &str,
+    ) -> Result<(), EngineError> {
+        let facts = self.facts(id)?;
+        let staged = facts
+            .operations
+            .get(operation)
+            .is_none_or(|one| one.action == Action::Stage);
+        if staged || facts.state.has_ended() {
+            return Ok(());
+        }
+        self.hand_over(
+            id,
+            &format!("its cutover was undone by hand by {by}: {reason}"),
+        )
+    }
+
+    /// A "did not happen", and a "was undone", speak of what was sent before it was said. If the same id was sent again
     /// meanwhile, it says nothing of that send.
     fn overtaken(&self, decision: &DecisionRow) -> Result<Option<String>, EngineError> {
-        let Act::Rule {
+        let (Act::Rule {
             operation,
             happened: false,
             ..
-        } = &decision.act
+        }
+        | Act::Compensate { operation, .. }) = &decision.act
         else {
             return Ok(None);
         };
@@ -155,6 +186,9 @@ impl Engine {
                 "kept for the next attempt".to_owned(),
             )),
             Act::Answer { question, text } => judge_answer(facts, by, question, text),
+            Act::AcceptDrift { .. } | Act::CompareAgain => {
+                Err("that is about the goal, not about a job".to_owned())
+            }
             Act::Rule {
                 operation,
                 happened,
@@ -169,6 +203,11 @@ impl Engine {
             Act::Amend { .. } => Err("it concerns the goal, not a job".to_owned()),
             Act::OverruleSpin { .. } | Act::EnforceSpin { .. } => {
                 Err("an alarm is the goal's, not the job's".to_owned())
+            }
+            Act::Compensate { operation, reason } => {
+                let rule = &self.goal.contract.approval;
+                let may = !rule.required || rule.by.contains(by);
+                judge_undone(facts, by, may, operation, reason)
             }
             Act::LookAgain { operation } => match facts.operations.get(operation) {
                 Some(one) if one.state == OperationState::Unknown => Ok((
@@ -419,4 +458,35 @@ fn judge_rule(
         why: format!("its cutover was ruled not to have happened by {by}"),
     }));
     Ok((events, "ruled".to_owned()))
+}
+
+fn judge_undone(
+    facts: &JobFacts,
+    by: &Account,
+    may_cut_over: bool,
+    operation: &OperationId,
+    reason: &str,
+) -> Verdict {
+    let Some(own) = facts
+        .operations
+        .get(operation)
+        .filter(|one| one.state == OperationState::Unknown)
+    else {
+        return Err("its outcome is known".to_owned());
+    };
+    if own.action != Action::Stage && !may_cut_over {
+        return Err(format!("{by} is not an approver, and rules on no cutover"));
+    }
+    if reason.trim().is_empty() {
+        return Err("a ruling needs its reason: what was undone, and how".to_owned());
+    }
+    let mut events = vec![Event::OpUndone {
+        operation: operation.clone(),
+        why: format!("ruled by {by}: it happened and was undone by hand: {reason}"),
+    }];
+    events.extend(own.approval.clone().map(|approval| Event::ApprovalVoided {
+        approval,
+        why: format!("its cutover was undone by hand by {by}"),
+    }));
+    Ok((events, "ruled: undone by hand".to_owned()))
 }

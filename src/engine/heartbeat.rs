@@ -43,6 +43,7 @@ impl Heart {
         alerts: &[AlertRow],
         active: usize,
         deadline: Option<TimeMs>,
+        ahead_ms: i64,
     ) -> Vec<Event> {
         self.next = now.plus_ms(self.every_ms);
         let decided = if active > 0 { "act" } else { "wait" };
@@ -75,9 +76,25 @@ impl Heart {
             is_open("stall"),
             || format!("{} waits are past their overdue time", overview.stalled),
         );
+        alarm(
+            &mut events,
+            "clock",
+            ahead_ms > CLOCK_AHEAD_MS,
+            is_open("clock"),
+            || {
+                format!(
+                    "the engine's time is {} minutes ahead of this machine's clock: the ledger has entries \
+                     from then, and time never goes back in it. Was the clock set?",
+                    ahead_ms / 60_000
+                )
+            },
+        );
         events
     }
 }
+
+/// So far the engine's time may be ahead of the clock before somebody is told.
+const CLOCK_AHEAD_MS: i64 = 10 * 60_000;
 
 fn alarm(
     events: &mut Vec<Event>,
@@ -101,6 +118,12 @@ fn alarm(
 
 fn reason(overview: &Overview, active: usize) -> String {
     let mut parts = Vec::new();
+    if overview.held > 0 {
+        parts.push(format!(
+            "held: {} differences between ledger and world to accept",
+            overview.held
+        ));
+    }
     if active > 0 {
         parts.push(format!("{active} jobs in work"));
     }

@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// Ends what the job has open.
-    fn leave_off(
+    pub(super) fn leave_off(
         &mut self,
         id: &JobId,
         outcome: &str,

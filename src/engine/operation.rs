@@ -273,6 +273,7 @@ mod tests {
             look_ups: 0,
             next_look: None,
             to_verify: false,
+            undone: false,
         }
     }
 

@@ -7,13 +7,13 @@ use super::operation::operation_id;
 use super::rig::Sabotage;
 use super::rollback;
 use super::run::{Engine, EngineError, Errand};
-use super::surroundings::lineage_digest;
+use super::surroundings::{lineage_digest, store_lineage};
 use crate::ledger::LedgerError;
 use crate::ledger::event::Event;
 use crate::ledger::facts::{ApprovalState, JobFacts, OperationFacts, WaitFacts};
 use crate::model::{
     Action, Amounts, Budget, ClauseId, Digest, FailureClass, JobId, JobState, OperationId,
-    OperationState, WaitKind,
+    OperationState, TimeMs, WaitKind,
 };
 use crate::worker::{PrepareRequest, PreviousConfig};
 use crate::world::ports::{EffectRef, EffectRequest, Upstream};
@@ -98,7 +98,7 @@ impl Engine {
             Step::Reconciled(reason) => self.move_to(id, JobState::Reconciled, &reason)?,
             Step::Request(_) => self.call_consequences(id, facts)?,
             Step::Void(approval, why) => self.void(id, facts, approval, why)?,
-            Step::CutOver(lineage) => self.intend(id, facts, Action::CutOver, &lineage)?,
+            Step::CutOver(lineage) => self.ask_before_cut_over(id, facts, &lineage)?,
             Step::Confirm => {
                 let reference = facts.production.clone().unwrap_or_default();
                 self.emit(
@@ -235,7 +235,7 @@ impl Engine {
     }
 
     /// Writes the intent; the call follows its commit.
-    fn intend(
+    pub(super) fn intend(
         &mut self,
         id: &JobId,
         facts: &JobFacts,
@@ -252,7 +252,11 @@ impl Engine {
             self.move_to(
                 id,
                 JobState::Working,
-                "staged again: what it was built upon has changed",
+                if facts.run.is_some() {
+                    "staged again: what it was built upon has changed"
+                } else {
+                    "staged again: the run before is not there any more"
+                },
             )?;
         }
         let ordinal = facts
@@ -269,6 +273,7 @@ impl Engine {
             .map(|own| own.id.clone());
         self.walls
             .add_spent(&Amounts::from([(Budget::ExternalActions, 1)]));
+        let upstream = store_lineage(lineage, |bytes| self.blob(bytes));
         self.emit(
             id,
             Event::OpIntended {
@@ -276,7 +281,7 @@ impl Engine {
                 action,
                 config: config.clone(),
                 ordinal,
-                upstream: serde_json::to_value(lineage).unwrap_or_default(),
+                upstream,
                 approval,
                 day: self.walls.day().to_owned(),
             },
@@ -466,21 +471,21 @@ impl Engine {
         wait: &Waiting,
     ) -> Result<(), EngineError> {
         let mut wait = wait.clone();
-        // A look that finds the same again does not put the end off: a run that nobody can observe, or
-        // that never ends, becomes overdue and is shown.
-        if let Some(own) = &facts.wait
-            && matches!(wait.kind, WaitKind::World | WaitKind::Outage)
-            && own.kind == wait.kind
-            && own.reason == wait.reason
-        {
-            wait.overdue = own.overdue;
-        }
-        let wait = &wait;
-        if !facts
+        let before = facts
             .wait
             .as_ref()
-            .is_some_and(|own| is_same_wait(own, wait))
-        {
+            .filter(|own| own.kind == wait.kind && own.reason == wait.reason);
+        if let Some(own) = before {
+            match wait.kind {
+                // A look that finds the same again does not put the end off: a run that nobody can
+                // observe, or that never ends, becomes overdue and is shown.
+                WaitKind::World | WaitKind::Outage => wait.overdue = own.overdue,
+                WaitKind::Quota | WaitKind::ToVerify | WaitKind::Freeze => {}
+                _ => look_less_often(own, &mut wait, self.now),
+            }
+        }
+        let wait = &wait;
+        if !before.is_some_and(|own| is_same_wait(own, wait)) {
             self.emit(
                 id,
                 Event::WaitStarted {
@@ -523,12 +528,28 @@ fn is_same_wait(own: &WaitFacts, wait: &Waiting) -> bool {
             WaitKind::Quota | WaitKind::ToVerify | WaitKind::Freeze | WaitKind::Outage => {
                 own.next_check == wait.next_check
             }
-            _ => true,
+            _ => own.next_check == wait.next_check,
         }
 }
 
+/// The longest pause between two looks at a wait that no clock ends.
+const LONGEST_LOOK_MS: i64 = 7 * 24 * 3_600_000;
+
+/// What waits for people or other jobs is looked at all the same, so that its next check never lies in the
+/// past; the longer it waits, the less often, so that many such waits do not fill the ledger.
+fn look_less_often(own: &WaitFacts, wait: &mut Waiting, now: TimeMs) {
+    wait.overdue = own.overdue;
+    if own.next_check > now {
+        wait.next_check = own.next_check;
+        return;
+    }
+    let pause = wait.next_check.since(now).max(1);
+    let waited = now.since(own.since);
+    wait.next_check = now.plus_ms(waited.clamp(pause, LONGEST_LOOK_MS.max(pause)));
+}
+
 /// What the target left behind, as the ledger knows it.
-fn effect_ref(operation: &OperationFacts) -> EffectRef {
+pub(super) fn effect_ref(operation: &OperationFacts) -> EffectRef {
     EffectRef {
         reference: operation.reference.clone(),
         config_digest: operation.config.clone(),

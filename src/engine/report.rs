@@ -86,6 +86,8 @@ pub struct Report {
     pub approvals: ApprovalCounts,
     /// What chat workers took, as their providers counted.
     pub models: TokenTotals,
+    /// Differences between ledger and world that hold the engine.
+    pub held: u64,
     /// Jobs that a person has now, with the reason.
     pub handed_over: Vec<HandedOver>,
 }
@@ -114,6 +116,7 @@ pub fn report(view: View<'_>, goal: &GoalId) -> Result<Report, LedgerError> {
             rejected: of(&approvals, "rejected"),
         },
         models: view.token_totals(goal)?,
+        held: overview.held,
         handed_over: facts
             .into_iter()
             .filter(|one| one.state == JobState::HandedOver)

@@ -38,6 +38,20 @@ pub enum Sabotage {
     ActBeforeCommit,
     /// Waits without a timer.
     ForgetWake,
+    /// Goes on after an unclean stop without comparing the ledger with the world.
+    SkipCompare,
+    /// Compares, and goes on whatever differs.
+    IgnoreDrift,
+    /// Does not ask again what a cutover would set off.
+    SkipConsequences,
+    /// Asks, and cuts over whatever the answer is.
+    IgnoreConsequences,
+    /// Cuts over in a freeze.
+    IgnoreFreeze,
+    /// Cuts over whatever is on its way already.
+    IgnoreWaves,
+    /// Asks for a side effect though none is left today.
+    CrossWall,
 }
 
 impl Sabotage {
@@ -50,6 +64,13 @@ impl Sabotage {
         Self::AbsentIsRefused,
         Self::ActBeforeCommit,
         Self::ForgetWake,
+        Self::SkipCompare,
+        Self::IgnoreDrift,
+        Self::SkipConsequences,
+        Self::IgnoreConsequences,
+        Self::IgnoreFreeze,
+        Self::IgnoreWaves,
+        Self::CrossWall,
     ];
 }
 

@@ -10,16 +10,17 @@ pub use super::stop::Stop;
 use super::call::{Call, Context};
 use super::chat::ProviderHolds;
 use super::checkers::{checker_digests, clause_views};
+use super::drift::{Question, Restart, Resume};
 use super::executor::{Executor, Ticket};
 use super::forecast::Outlook;
 use super::heartbeat::Heart;
 use super::index::Index;
 use super::operation::Proofs;
 use super::outage::Outages;
-use super::rig::Rig;
+use super::rig::{Rig, Sabotage};
 use super::spin::Spin;
 use super::surroundings::{ClauseView, GateView, QuotaView, Surroundings};
-use super::walls::{Reached, Walls};
+use super::walls::{Reached, Walls, WallsView};
 use super::waves::Waves;
 use crate::contract::Goal;
 use crate::contract::workdays::{add_working_ms, day_length_ms};
@@ -71,6 +72,8 @@ pub struct Settings {
     pub stay_after_end: bool,
     /// Say on standard error what an operator must know at once and the ledger cannot take: a full disk.
     pub say_on_stderr: bool,
+    /// What to do after an unclean stop.
+    pub resume: Resume,
 }
 
 /// Someone who decides without a keyboard: the practice owner and the simulator's people.
@@ -114,6 +117,9 @@ pub(super) enum Errand {
         turn: u32,
         call: CallRef,
     },
+    /// The cutover is about to be made.
+    Confirm,
+    Compare(Question, u32),
 }
 
 /// The engine of one goal.
@@ -150,6 +156,8 @@ pub struct Engine {
     next_ticket: Ticket,
     /// Jobs whose operations must be looked up before anything else happens.
     settle_first: BTreeSet<JobId>,
+    /// What an unclean stop before this engine leads to.
+    pub(super) restart: Restart,
     pub(super) batch: Batch,
     /// Facts with this turn's entries, not committed yet.
     changed: BTreeMap<JobId, JobFacts>,
@@ -209,6 +217,13 @@ impl Engine {
             .map_or(last_read, |last| last.max(last_read));
         let (all, mut damage) = view.facts_at_start(&goal.contract.id)?;
         let clean = view.stopped_cleanly()?;
+        let goal_id = &goal.contract.id;
+        let compare =
+            !clean || view.unclean_since_compared(goal_id)? || view.drift_open(goal_id)? > 0;
+        let compare = compare && !rig.fires(Sabotage::SkipCompare, compare);
+        // A restart that is not over is the same one, however often it is taken up.
+        let begun = view.last_unclean_start()?.filter(|_| clean).unwrap_or(now);
+        let restart = Restart::new(settings.resume, compare, &all, (begun, now));
         damage.extend(view.broken_chains()?);
         let proofs = Proofs {
             declared_counts: context.declared_proofs,
@@ -272,6 +287,7 @@ impl Engine {
             heart,
             next_ticket: 1,
             settle_first: BTreeSet::new(),
+            restart,
             batch: Batch::default(),
             changed: BTreeMap::new(),
             calls: Vec::new(),
@@ -310,7 +326,7 @@ impl Engine {
             clauses: job.clauses.clone(),
             upstream,
             quota: self.walls.queries(),
-            walls: self.walls.view(self.now),
+            walls: self.walls_view(),
             // Only a request waits for a person, and the calendar is dear.
             person_overdue: (job.view.state == JobState::AwaitingApproval).then(|| {
                 let workdays = &self.goal.contract.workdays;
@@ -336,9 +352,25 @@ impl Engine {
             frozen: contract
                 .cutover
                 .frozen_until(&contract.workdays.zone, self.now)
+                .filter(|_| !self.rig.fires(Sabotage::IgnoreFreeze, true))
                 .map(|(until, text)| (until, text.to_owned())),
-            full: self.index.cutovers_on_their_way() >= self.waves.at_once(&contract.cutover),
+            full: {
+                let on_their_way = self.index.cutovers_on_their_way();
+                let full = on_their_way >= self.waves.at_once(&contract.cutover);
+                full && !self.rig.fires(Sabotage::IgnoreWaves, full)
+            },
         }
+    }
+
+    fn walls_view(&self) -> WallsView {
+        let mut view = self.walls.view(self.now);
+        if self
+            .rig
+            .fires(Sabotage::CrossWall, view.no_action.is_some())
+        {
+            view.no_action = None;
+        }
+        view
     }
 
     /// The day's queries, for reports.

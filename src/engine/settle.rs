@@ -1,6 +1,7 @@
 //! Answers into entries.
 
 use super::call::Reply;
+use super::cutover::CANNOT_TELL;
 use super::decide::{Rules, Step, Waiting, decide};
 use super::operation::{back_off_ms, event_of_effect, event_of_look_up};
 use super::outage::Ended;
@@ -8,7 +9,7 @@ use super::outage::scan::{Tried, WINDOW_MS};
 use super::rig::Sabotage;
 use super::run::{Engine, EngineError, Errand};
 use super::spin::change::changes;
-use super::surroundings::ClauseView;
+use super::surroundings::{ClauseView, load_lineage};
 use crate::check::Evidence;
 use crate::ledger::event::Event;
 use crate::ledger::facts::JobFacts;
@@ -17,7 +18,7 @@ use crate::model::{
     TimeMs, WaitKind, Wake, WorldPart,
 };
 use crate::worker::{PrepareFailure, PrepareReply};
-use crate::world::ports::{Effect, Lookup, PortError, RunState, Upstream};
+use crate::world::ports::{Effect, Lookup, PortError, RunState};
 
 /// Largest config kept, in bytes.
 const MAX_CONFIG_BYTES: usize = 1024 * 1024;
@@ -81,6 +82,15 @@ impl Engine {
             }
             (Errand::OldHost { turn, call }, Reply::OldHost(result)) => {
                 self.old_host_answered(id, turn, &call, result)?;
+            }
+            (Errand::Confirm, reply @ Reply::Consequences(_)) => {
+                if self.confirmed(id, reply)? == Next::AtTimer {
+                    return Ok(());
+                }
+            }
+            (Errand::Compare(question, tries), reply) => {
+                self.compared(question, tries, reply);
+                return Ok(());
             }
             (errand, _) => {
                 let why =
@@ -225,6 +235,7 @@ impl Engine {
         // "did not happen"; not being found takes nothing back.
         let settled = matches!(own.state, OperationState::Applied | OperationState::Refused);
         let corrects = own.state == OperationState::Refused
+            && !own.undone
             && matches!(lookup, Lookup::Found(found) if found.config_digest == own.config);
         if settled && !corrects {
             return Ok(());
@@ -235,6 +246,21 @@ impl Engine {
         } else {
             None
         };
+        if self.restart.only_reads() {
+            match lookup {
+                // Sending again is no reading: it is looked up again when work goes on.
+                Lookup::Absent if proof.is_some() => return Ok(()),
+                Lookup::Found(other) if other.config_digest != own.config => {
+                    let what = format!(
+                        "under this id there is {} with another config ({})",
+                        short(&other.reference),
+                        other.config_digest.short()
+                    );
+                    self.restart.contradicted(id, operation, &what);
+                }
+                _ => {}
+            }
+        }
         let absent = *lookup == Lookup::Absent && proof.is_none();
         if self.rig.fires(Sabotage::ResendWithoutProof, absent) {
             proof = Some("none".to_owned());
@@ -252,8 +278,7 @@ impl Engine {
         let again = matches!(event, Event::OpSentAgain { .. });
         self.emit(id, shorten(event))?;
         if again {
-            let upstream: Vec<Upstream> =
-                serde_json::from_value(own.upstream.clone()).unwrap_or_default();
+            let upstream = load_lineage(&own.upstream, |blob| self.text(blob))?;
             self.send(
                 id,
                 operation.clone(),
@@ -330,7 +355,12 @@ impl Engine {
     }
 
     /// Waits for the world, visibly, and looks again when the timer says so.
-    fn look_later(&mut self, id: &JobId, reason: &str, pause_ms: i64) -> Result<(), EngineError> {
+    pub(super) fn look_later(
+        &mut self,
+        id: &JobId,
+        reason: &str,
+        pause_ms: i64,
+    ) -> Result<(), EngineError> {
         let facts = self.facts(id)?;
         let next = self.now.plus_ms(pause_ms);
         let wait = Waiting {
@@ -420,9 +450,7 @@ impl Engine {
         let consequences = match result {
             Ok(list) => list.iter().take(20).map(|line| short(line)).collect(),
             Err(error) => {
-                vec![short(&format!(
-                    "the target cannot tell what else a cutover would set off: {error}"
-                ))]
+                vec![short(&format!("{CANNOT_TELL}: {error}"))]
             }
         };
         self.ask(id, &facts, Action::CutOver, bundle, consequences)?;
@@ -460,7 +488,7 @@ fn run_ended(result: &Result<RunState, PortError>, now: TimeMs) -> (Tried, Ended
 
 /// When the job goes on after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+pub(super) enum Next {
     /// In this turn.
     Now,
     /// When its timer fires.
@@ -477,7 +505,7 @@ struct CheckKey {
 }
 
 /// Cuts what comes from outside to a length an entry can hold.
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     let mut out: String = text.chars().take(MAX_WORDS).collect();
     if out.len() < text.len() {
         out.push('…');

@@ -7,6 +7,7 @@ use crate::ledger::event::Event;
 use crate::ledger::facts::{JobFacts, RunFacts, upstream_digest};
 use crate::model::{ClauseId, Digest, JobId, JobState, TimeMs, WorldPart, canon::digest_parts};
 use crate::world::ports::{Side, Upstream};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A clause that applies to the job, with everything its validity depends on.
@@ -148,8 +149,56 @@ pub fn lineage_digest(lineage: &[Upstream]) -> Digest {
     digest_parts(parts.iter().map(String::as_str))
 }
 
-/// Lineage of an operation as stored in its intent.
+/// Largest lineage that an intent holds itself, in bytes of JSON; a larger one is a body of its own.
+const MAX_LINEAGE_BYTES: usize = 64 * 1024;
+
+/// A lineage that is kept beside its entry: a job with thousands of upstream jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct LineageAside {
+    /// Digest of the lineage.
+    lineage: Digest,
+    /// Upstream jobs in it.
+    jobs: u64,
+    /// Blob of the list as JSON.
+    blob: Digest,
+}
+
+/// A lineage as its intent stores it; `keep` stores a body.
+pub(super) fn store_lineage(
+    lineage: &[Upstream],
+    keep: impl FnOnce(&[u8]) -> Digest,
+) -> serde_json::Value {
+    let bytes = serde_json::to_vec(lineage).unwrap_or_default();
+    if bytes.len() <= MAX_LINEAGE_BYTES {
+        return serde_json::to_value(lineage).unwrap_or_default();
+    }
+    let aside = LineageAside {
+        lineage: lineage_digest(lineage),
+        jobs: lineage.len() as u64,
+        blob: keep(&bytes),
+    };
+    serde_json::to_value(aside).unwrap_or_default()
+}
+
+/// The whole lineage of an operation; `text` reads a body.
+///
+/// # Errors
+/// When the body cannot be read.
+pub(super) fn load_lineage<E>(
+    upstream: &serde_json::Value,
+    text: impl FnOnce(&Digest) -> Result<String, E>,
+) -> Result<Vec<Upstream>, E> {
+    if let Ok(aside) = serde_json::from_value::<LineageAside>(upstream.clone()) {
+        return Ok(serde_json::from_str(&text(&aside.blob)?).unwrap_or_default());
+    }
+    Ok(serde_json::from_value(upstream.clone()).unwrap_or_default())
+}
+
+/// Digest of the lineage of an operation as stored in its intent.
 pub fn stored_lineage(upstream: &serde_json::Value) -> Option<Digest> {
+    if let Some(digest) = upstream.get("lineage").and_then(serde_json::Value::as_str) {
+        return Some(Digest(digest.to_owned()));
+    }
     serde_json::from_value::<Vec<Upstream>>(upstream.clone())
         .ok()
         .map(|list| lineage_digest(&list))
@@ -186,5 +235,43 @@ pub fn upstream_view(facts: &JobFacts) -> UpstreamView {
             .and(facts.production_config.clone())
             .map(|config| (config, facts.production_lineage.clone())),
         outdated: facts.outdated,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::digest_bytes;
+    use crate::world::ports::Side;
+
+    fn lineage(jobs: usize) -> Vec<Upstream> {
+        (0..jobs)
+            .map(|number| Upstream {
+                job: JobId(format!("job-{number:06}")),
+                config_digest: digest_bytes(&number.to_le_bytes()),
+                side: Side::Staging,
+                lineage: None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_lineage_of_thousands_fits_an_entry_and_comes_back_whole() {
+        for (jobs, aside) in [(0, false), (3, false), (5_000, true)] {
+            let whole = lineage(jobs);
+            let mut kept = Vec::new();
+            let value = store_lineage(&whole, |bytes| {
+                kept = bytes.to_vec();
+                digest_bytes(bytes)
+            });
+            assert_eq!(!kept.is_empty(), aside, "{jobs}");
+            assert!(value.to_string().len() < 70_000, "{jobs}");
+            assert_eq!(stored_lineage(&value), Some(lineage_digest(&whole)));
+            let back: Result<_, ()> = load_lineage(&value, |digest| {
+                assert_eq!(*digest, digest_bytes(&kept));
+                String::from_utf8(kept.clone()).map_err(|_| ())
+            });
+            assert_eq!(back, Ok(whole), "{jobs}");
+        }
     }
 }

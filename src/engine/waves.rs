@@ -37,6 +37,8 @@ impl Waves {
                 _ => {}
             },
             Event::OpRefused { operation, .. }
+            | Event::OpUndone { operation, .. }
+            | Event::OpOverturned { operation, .. }
             | Event::OpLookedUp {
                 operation,
                 to_verify: true,

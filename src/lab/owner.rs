@@ -5,7 +5,7 @@ use crate::contract::workdays::{is_working, next_working};
 use crate::engine::run::Operator;
 use crate::ledger::event::{Act, Entry};
 use crate::ledger::{Ledger, LedgerError, decide};
-use crate::model::{Account, GoalId, TimeMs};
+use crate::model::{Account, DriftId, GoalId, JobId, TimeMs};
 
 /// The account of the simulated owner; the ledger shows every decision under this name.
 pub const PRACTICE_OWNER: &str = "practice-owner";
@@ -35,6 +35,19 @@ impl PracticeOwner {
     }
 }
 
+/// What was found after an unclean stop; the owner of an invented company takes the world's word.
+fn differences(ledger: &Ledger, goal: &GoalId) -> Result<Vec<DriftId>, LedgerError> {
+    if ledger.read().drift_open(goal)? == 0 {
+        return Ok(Vec::new());
+    }
+    let rows = ledger.read().drift(goal)?;
+    Ok(rows
+        .into_iter()
+        .filter(|row| row.state == "open")
+        .map(|row| row.item)
+        .collect())
+}
+
 impl Operator for PracticeOwner {
     fn decisions(&mut self, now: TimeMs, ledger: &Ledger) -> Result<Vec<Entry>, LedgerError> {
         if now < self.free_at || !is_working(&self.workdays, now) {
@@ -49,6 +62,14 @@ impl Operator for PracticeOwner {
             };
             return Ok(vec![decide::entry(
                 &self.goal, &asked.job, act, &account, "", now, now,
+            )]);
+        }
+        let items = differences(ledger, &self.goal)?;
+        if !items.is_empty() {
+            let act = Act::AcceptDrift { items };
+            let none = JobId::from("");
+            return Ok(vec![decide::entry(
+                &self.goal, &none, act, &account, "", now, now,
             )]);
         }
         let Some(first) = ledger.read().oldest_open_approval(&self.goal)? else {

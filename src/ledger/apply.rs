@@ -2,6 +2,7 @@
 
 mod budgets;
 mod chat;
+mod drift;
 mod goals;
 mod jobs;
 mod outages;
@@ -49,6 +50,7 @@ impl<'a> Applier<'a> {
         self.apply_decision(seq, entry)?;
         self.apply_outage(seq, entry)?;
         self.apply_spin(seq, entry)?;
+        self.apply_drift(seq, entry)?;
         self.apply_goal_notes(seq, entry)
     }
 
@@ -133,11 +135,16 @@ fn write_job(conn: &Connection, facts: &JobFacts) -> rusqlite::Result<()> {
     let wait = facts.wait.as_ref();
     let to_verify = facts.operations.values().any(|one| one.to_verify);
     let text = json(facts);
+    // Updated in place: replacing a row would write its entry in every index anew.
     conn.prepare_cached(
-        "INSERT OR REPLACE INTO jobs(goal, job, position, title, state, reason, strategy, attempt, tries,
+        "INSERT INTO jobs(goal, job, position, title, state, reason, strategy, attempt, tries,
            clauses_passed, clauses_total, paused, to_verify, high_risk, wait_kind, wait_reason, wait_since_ms,
            next_check_ms, overdue_ms, queries, last_progress_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+         ON CONFLICT (goal, job) DO UPDATE SET title = ?4, state = ?5, reason = ?6, strategy = ?7, attempt = ?8,
+           tries = ?9, clauses_passed = ?10, clauses_total = ?11, paused = ?12, to_verify = ?13, high_risk = ?14,
+           wait_kind = ?15, wait_reason = ?16, wait_since_ms = ?17, next_check_ms = ?18, overdue_ms = ?19,
+           queries = ?20, last_progress_ms = ?21",
     )?
     .execute(params![
         facts.goal.as_str(),

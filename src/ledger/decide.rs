@@ -11,7 +11,8 @@ use std::path::Path;
 const SAME_CLOCK_MS: i64 = 120_000;
 
 /// Appends a decision in a short transaction of its own; the engine answers it, now or when it runs
-/// again. `from` says where the person sits (see [`origin`]).
+/// again. `from` says where the person sits (see [`origin`]). An act about the goal names no job: its
+/// `job` is left out.
 ///
 /// # Errors
 /// When the ledger is missing or cannot be written; nothing was asked for then.
@@ -63,6 +64,8 @@ pub fn submit_with(
 
 /// Longest text of a person that is kept, in characters.
 const MAX_WORDS: usize = 4_000;
+/// Most differences accepted by one decision.
+const MAX_ITEMS: usize = 1_000;
 
 /// The act with its texts cut to a length that every entry can hold.
 fn cut(act: Act) -> Act {
@@ -131,10 +134,19 @@ fn cut(act: Act) -> Act {
             everywhere,
             reason: short(reason),
         },
+        Act::Compensate { operation, reason } => Act::Compensate {
+            operation,
+            reason: short(reason),
+        },
+        Act::AcceptDrift { mut items } => {
+            items.truncate(MAX_ITEMS);
+            Act::AcceptDrift { items }
+        }
         Act::Approve { .. }
         | Act::Pause
         | Act::Resume
         | Act::Retry
+        | Act::CompareAgain
         | Act::LookAgain { .. }
         | Act::EnforceSpin { .. } => act,
     }

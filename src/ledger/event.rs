@@ -10,9 +10,9 @@ pub use chat::{
 pub use entry::{Act, Actor, Entry};
 
 use crate::model::{
-    Account, Action, Amounts, ApprovalId, ClauseId, ContractVersion, DecisionId, Digest,
-    FailureClass, JobId, JobState, OperationId, Seq, SpendId, SpinKind, StrategyId, TimeMs,
-    Verdict, WaitKind, Wake, WorldPart,
+    Account, Action, Amounts, ApprovalId, ClauseId, ContractVersion, DecisionId, Digest, DriftId,
+    DriftKind, FailureClass, JobId, JobState, OperationId, Seq, SpendId, SpinKind, StrategyId,
+    TimeMs, Verdict, WaitKind, Wake, WorldPart,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -302,6 +302,22 @@ pub enum Event {
         /// Whether it now needs a person.
         to_verify: bool,
     },
+    /// It happened, and a person undid its effect by hand.
+    #[serde(rename = "op.undone")]
+    OpUndone {
+        /// Its id.
+        operation: OperationId,
+        /// Who undid it, and how.
+        why: String,
+    },
+    /// The ledger held it as applied, and the world does not show it so: the world wins.
+    #[serde(rename = "op.overturned")]
+    OpOverturned {
+        /// Its id.
+        operation: OperationId,
+        /// What the world shows, and who accepted that.
+        why: String,
+    },
     /// The staging run exited well.
     #[serde(rename = "run.succeeded")]
     RunSucceeded {
@@ -494,6 +510,54 @@ pub enum Event {
         /// When it counts as stalled.
         overdue: TimeMs,
     },
+    /// The source's definition of the job is another one now.
+    #[serde(rename = "job.redefined")]
+    JobRedefined {
+        /// Blob of the new definition.
+        definition: Digest,
+    },
+    /// After an unclean stop the ledger was compared with the world.
+    #[serde(rename = "drift.checked")]
+    DriftChecked {
+        /// What was compared: jobs of the source, jobs in production, staging runs.
+        compared: u64,
+        /// Questions that the world did not answer; what they are about counts as not different.
+        unanswered: u64,
+        /// Differences that wait to be accepted.
+        differences: u64,
+        /// What follows, one sentence.
+        outcome: String,
+    },
+    /// The ledger says one thing and the world another.
+    #[serde(rename = "drift.found")]
+    DriftFound {
+        /// Its id: the same difference has the same id.
+        item: DriftId,
+        /// In what they differ.
+        differs: DriftKind,
+        /// The job it is about; empty when it is about none.
+        about: String,
+        /// What the ledger says, one sentence.
+        ledger_says: String,
+        /// What the world says, one sentence.
+        world_says: String,
+        /// What accepting it does, one sentence.
+        accepting: String,
+    },
+    /// The difference was accepted; what corrects the ledger follows.
+    #[serde(rename = "drift.accepted")]
+    DriftAccepted {
+        /// Which.
+        item: DriftId,
+        /// Who accepted, or which rule.
+        how: String,
+    },
+    /// The difference is not seen any more.
+    #[serde(rename = "drift.gone")]
+    DriftGone {
+        /// Which.
+        item: DriftId,
+    },
     /// Some process asks for something in a person's name.
     #[serde(rename = "decision.submitted")]
     DecisionSubmitted {
@@ -667,7 +731,7 @@ pub enum Event {
     /// Something needs attention.
     #[serde(rename = "alert.raised")]
     AlertRaised {
-        /// `stall`, `outage`, `budget`, `drift`, `tamper`, `spin`, `pseudo_progress`, `deadline`.
+        /// `stall`, `outage`, `budget`, `drift`, `tamper`, `spin`, `pseudo_progress`, `deadline`, `held`.
         rule: String,
         /// What was seen, one sentence.
         evidence: String,

@@ -4,6 +4,7 @@
 
 mod budgets;
 mod chat;
+mod drift;
 mod goals;
 mod jobs;
 mod measures;
@@ -15,6 +16,7 @@ mod transcript;
 mod versions;
 
 pub use chat::{QuestionRow, TokenTotals, ToolCallRow, TurnRow};
+pub use drift::DriftRow;
 pub use outages::OutageRow;
 pub use rows::*;
 pub use spin::{OverruleRow, ProgressRow, SpinRow};

@@ -33,6 +33,7 @@ pub(super) const PROJECTIONS: &[(&str, &str)] = &[
     ("spins", "seq"),
     ("overrules", "seq"),
     ("progress", "goal"),
+    ("drift", "goal, item"),
     ("alerts", "seq"),
 ];
 

@@ -13,12 +13,14 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a writer waits for another process's short transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Statements that stay prepared: more than the engine has, so that none is parsed twice.
+const STATEMENTS_KEPT: usize = 192;
 /// Longest body of one event, in bytes; larger things are blobs.
 const MAX_BODY_BYTES: usize = 256 * 1024;
 
@@ -65,6 +67,8 @@ pub struct Ledger {
     broken: Cell<bool>,
     reserve: Reserve,
     commits: u64,
+    /// Kept open: it is written with every commit.
+    head: Option<File>,
 }
 
 impl Ledger {
@@ -135,7 +139,7 @@ impl Ledger {
         conn.pragma_update(None, "synchronous", word).map_err(sql)?;
         conn.pragma_update(None, "foreign_keys", "ON")
             .map_err(sql)?;
-        conn.set_prepared_statement_cache_capacity(64);
+        conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
         // A misspelt pragma is silently ignored, and NORMAL loses acknowledged entries on a power cut.
         let mode: String = conn
             .pragma_query_value(None, "journal_mode", |row| row.get(0))
@@ -157,6 +161,7 @@ impl Ledger {
             broken: Cell::new(false),
             reserve: Reserve::of(path),
             commits: 0,
+            head: None,
         })
     }
 
@@ -339,14 +344,18 @@ impl Ledger {
 
     /// Remembers the last commit outside the file, so that an older copy put back is noticed. Written
     /// after the commit and never synced: it may lag behind the ledger, never lead it.
-    fn write_head(&self, seq: i64, hash: &str) {
-        let written = File::options()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .open(self.head_path())
-            .and_then(|mut file| file.write_all(format!("{seq:020} {hash}\n").as_bytes()));
-        drop(written);
+    fn write_head(&mut self, seq: i64, hash: &str) {
+        if self.head.is_none() {
+            self.head = File::options()
+                .create(true)
+                .write(true)
+                .truncate(false)
+                .open(self.head_path())
+                .ok();
+        }
+        if let Some(file) = &self.head {
+            drop(file.write_all_at(format!("{seq:020} {hash}\n").as_bytes(), 0));
+        }
     }
 
     fn check_head(&self) -> Result<(), LedgerError> {

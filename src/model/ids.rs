@@ -79,6 +79,10 @@ text_id!(
     ApprovalId
 );
 text_id!(
+    /// One difference between the ledger and the world, found after an unclean stop.
+    DriftId
+);
+text_id!(
     /// One decision that some process asked for; answered exactly once.
     DecisionId
 );

@@ -15,12 +15,13 @@ pub use account::Account;
 pub use budget::{Amounts, Budget, WAREHOUSE_QUERIES};
 pub use canon::{Digest, digest_bytes, digest_json};
 pub use ids::{
-    ApprovalId, AttemptNo, ClauseId, ContractVersion, DecisionId, GoalId, JobId, OperationId, Seq,
-    SpendId, StrategyId,
+    ApprovalId, AttemptNo, ClauseId, ContractVersion, DecisionId, DriftId, GoalId, JobId,
+    OperationId, Seq, SpendId, StrategyId,
 };
 pub use money::PicoDollars;
 pub use safe_text::SafeText;
 pub use state::{
-    Action, FailureClass, JobState, OperationState, SpinKind, Verdict, WaitKind, Wake, WorldPart,
+    Action, DriftKind, FailureClass, JobState, OperationState, SpinKind, Verdict, WaitKind, Wake,
+    WorldPart,
 };
 pub use time::{Clock, TimeMs};

@@ -39,6 +39,32 @@ macro_rules! words {
 pub(super) use words;
 
 words!(
+    /// In what the ledger and the world differ.
+    DriftKind {
+        /// A staging run that the ledger holds as started is not in the world.
+        RunMissing = "run_missing",
+        /// A staging run ended otherwise than the ledger says.
+        RunEnd = "run_end",
+        /// What the ledger holds as cut over is not in production.
+        CutOverMissing = "cutover_missing",
+        /// Production holds another config of the job than the ledger says.
+        CutOverOther = "cutover_other",
+        /// Production holds a job that the ledger did not cut over.
+        CutOverUnknown = "cutover_unknown",
+        /// Under the id of an operation without an outcome the world shows something else.
+        Contradiction = "contradiction",
+        /// The source's definition of a job changed.
+        SourceChanged = "source_changed",
+        /// The source no longer lists a job.
+        SourceGone = "source_gone",
+        /// The source lists a job that the ledger does not know.
+        SourceNew = "source_new",
+        /// Nothing differs; the operator wants to be asked after each unclean stop.
+        Restart = "restart",
+    }
+);
+
+words!(
     /// A job's state. `to_verify` and `waiting` are overlays, not states.
     JobState {
         /// Known, nothing done yet.

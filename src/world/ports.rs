@@ -272,6 +272,17 @@ pub struct Upstream {
     pub lineage: Option<Digest>,
 }
 
+/// A job as production holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InProduction {
+    /// The job.
+    pub job: JobId,
+    /// How the target names it.
+    pub reference: String,
+    /// Digest of the config that it holds.
+    pub config_digest: Digest,
+}
+
 /// One side effect to ask for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectRequest {
@@ -383,6 +394,14 @@ pub trait Target: Send + Sync {
         config: &str,
         at: TimeMs,
     ) -> Result<Timed<Vec<String>>, PortError>;
+
+    /// Every job that is in production on the new scheduler, or `None` when the target cannot list them.
+    ///
+    /// # Errors
+    /// When the target does not answer.
+    fn production(&self) -> Result<Timed<Option<Vec<InProduction>>>, PortError> {
+        Ok(Timed::now(None))
+    }
 }
 
 /// A cell of a result.

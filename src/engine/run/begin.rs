@@ -1,7 +1,9 @@
 //! The first and the last entries of a run, and what a damaged job means.
 
 use super::{BEAT_EVERY, Engine, EngineError, Finish, wall};
+use crate::engine::checkers::clause_views;
 use crate::engine::decide::{Rules, Step, decide};
+use crate::engine::index::Index;
 use crate::engine::rig::Sabotage;
 use crate::ledger::event::{Actor, Entry, Event};
 use crate::ledger::facts::JobFacts;
@@ -20,12 +22,14 @@ impl Engine {
         self.settle_what_was_cut_off()?;
         self.look_at_ended(all);
         for facts in all {
-            if self.rig.is(Sabotage::SkipSettle) {
+            let unsettled = facts.unsettled().next().is_some();
+            if self.rig.fires(Sabotage::SkipSettle, unsettled) {
                 self.rig
                     .ignored
                     .extend(facts.unsettled().map(|one| one.id.clone()));
-            } else if facts.unsettled().next().is_some() {
+            } else if unsettled {
                 self.settle_first.insert(facts.id.clone());
+                self.restart.touch(&facts.id);
                 self.index.mark_ready(&facts.id);
             }
         }
@@ -165,6 +169,28 @@ impl Engine {
         self.commit()?;
         self.ledger
             .beat(wall(), self.now, BEAT_EVERY.as_millis() as i64, "stopped");
+        Ok(())
+    }
+
+    /// Builds the index anew from what is in the ledger: jobs came.
+    pub(in crate::engine) fn index_again(&mut self) -> Result<(), EngineError> {
+        let all = self.ledger.read().all_facts(&self.goal.contract.id)?;
+        let damaged: Vec<JobId> = self
+            .index
+            .jobs
+            .iter()
+            .filter(|(_, job)| job.damaged)
+            .map(|(id, _)| id.clone())
+            .collect();
+        let (goal, checkers) = (&self.goal, &self.checkers);
+        self.index = Index::new(&all, |facts, output| {
+            clause_views(goal, checkers, facts, output)
+        });
+        for id in &damaged {
+            if let Some(job) = self.index.jobs.get_mut(id) {
+                job.damaged = true;
+            }
+        }
         Ok(())
     }
 }

@@ -25,6 +25,7 @@ impl Engine {
         actor: Actor,
         event: Event,
     ) -> Result<(), EngineError> {
+        self.restart.touch(id);
         // Taken, not copied: they are put back changed below.
         let mut facts = match self.changed.remove(id) {
             Some(facts) => facts,
@@ -67,6 +68,7 @@ impl Engine {
         self.emit_as(id, Actor::Engine, event)
     }
 
+    /// Writes an entry of the goal in the engine's name.
     pub(in crate::engine) fn emit_goal(&mut self, event: Event) {
         self.emit_goal_as(Actor::Engine, event);
     }

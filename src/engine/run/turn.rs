@@ -35,7 +35,7 @@ impl Engine {
         }
         if !draining {
             self.refresh_checkers();
-            if self.settle_first.is_empty() {
+            if self.settle_first.is_empty() && !self.restart.is_comparing() {
                 self.take_decisions()?;
             }
             self.index.fire_timers(self.now);
@@ -78,6 +78,9 @@ impl Engine {
     pub(super) fn advance_ready(&mut self) -> Result<(), EngineError> {
         if !self.settle_first.is_empty() {
             return self.settle_what_was_left();
+        }
+        if self.restart_goes_on()? {
+            return Ok(());
         }
         self.index
             .offer_turns(self.waves.at_once(&self.goal.contract.cutover));
@@ -152,6 +155,7 @@ impl Engine {
             &alerts,
             active,
             self.goal.contract.deadline,
+            self.now.since(self.last_read),
         ) {
             self.emit_goal(event);
         }
@@ -170,6 +174,12 @@ impl Engine {
         }
         if !self.in_flight.is_empty() || !self.calls.is_empty() {
             return Ok(None);
+        }
+        if self.restart.only_reads() {
+            let only_people = self.settings.exit_when_waiting
+                && self.operator.is_none()
+                && self.restart.waits_for_people();
+            return Ok(only_people.then_some(Finish::OnlyPeople));
         }
         // What was drained in this turn is told before the run may end for it.
         self.watch_walls()?;
@@ -220,7 +230,8 @@ impl Engine {
         let for_people = self.clock.is_virtual()
             && self.in_flight.is_empty()
             && self.operator.is_none()
-            && (self.index.only_people() || self.index.all_ended());
+            && !self.restart.is_comparing()
+            && (self.index.only_people() || self.index.all_ended() || self.restart.is_held());
         if for_people {
             // A person's time is real: a virtual clock that ran on meanwhile would only fill the ledger.
             self.executor.wait(LONGEST_SLEEP);
@@ -238,6 +249,7 @@ impl Engine {
             self.index.next_timer(),
             self.walls.next_change(self.now),
             probe,
+            self.restart.next_due(),
             heart,
             operator,
         ]
@@ -290,6 +302,7 @@ impl Engine {
         {
             self.answer(&decision)?;
         }
+        self.restart.people_were_heard();
         Ok(())
     }
 }

@@ -1,12 +1,14 @@
 //! A scenario's contract as a goal file, and as the oracle's terms.
 
 use super::oracle::Terms;
+use super::run::START;
 use super::scenario::Scenario;
 use super::world::{HAS_TABLE, SimWorld};
 use crate::check::checker;
 use crate::contract::{Goal, GoalError, parse_goal};
 use crate::engine::approval::gate_terms;
-use crate::model::{Account, Action, JobId};
+use crate::engine::drift::Resume;
+use crate::model::{Account, Action, JobId, TimeMs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -59,6 +61,7 @@ every = "{hours}h"
         jobs = rules.concurrent_jobs,
         hours = rules.heartbeat_hours,
     );
+    text.push_str(&limits(scenario));
     for (index, repairs) in rules.strategies.iter().enumerate() {
         let worker = if *repairs { "command" } else { "script" };
         // Writing to a text cannot fail.
@@ -72,6 +75,29 @@ every = "{hours}h"
             text,
             "[world.{port}]\nadapter = \"command\"\nrun = [\"true\"]\n"
         );
+    }
+    text
+}
+
+/// What keeps cutovers and side effects back.
+fn limits(scenario: &Scenario) -> String {
+    let rules = &scenario.rules;
+    let mut text = String::new();
+    if let Some(limit) = rules.actions_a_day {
+        text += &format!("[budget.external_actions]\nlimit = {limit}\nper = \"day\"\n");
+    }
+    if let Some((from, to)) = rules.freeze {
+        let shown = |hours: i64| {
+            let at = START.plus_ms(hours * 3_600_000).timestamp();
+            at.to_zoned_datetime(jiff::tz::TimeZone::UTC)
+                .strftime("%Y-%m-%d %H:%M")
+                .to_string()
+        };
+        let (from, to) = (shown(from), shown(to));
+        text += &format!("[cutover]\nfreeze = [\"{from} .. {to}\"]\n");
+    }
+    if let Some((clean, then)) = rules.waves {
+        text += &format!("[cutover.waves]\nclean = {clean}\nthen = {then}\n");
     }
     text
 }
@@ -103,7 +129,19 @@ pub(super) fn terms(scenario: &Scenario, goal: &Goal, world: &SimWorld) -> Terms
             .collect(),
         cyclic: cyclic(scenario),
         heartbeat_ms: goal.contract.heartbeat.every_ms,
+        actions_a_day: scenario.rules.actions_a_day,
+        waves: scenario.rules.waves,
+        freeze: scenario
+            .rules
+            .freeze
+            .map(|(from, to)| (hours(from), hours(to))),
+        lists_production: scenario.rules.lists_production,
+        accepts_by_itself: scenario.rules.resume == Resume::Auto,
     }
+}
+
+fn hours(hours: i64) -> TimeMs {
+    START.plus_ms(hours * 3_600_000)
 }
 
 /// Jobs that reach themselves.

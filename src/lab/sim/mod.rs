@@ -4,6 +4,7 @@
 mod death;
 mod dice;
 mod goal;
+mod meddle;
 mod oracle;
 mod people;
 mod ports;
@@ -14,6 +15,7 @@ mod trace;
 mod world;
 
 pub use crate::engine::rig::Sabotage;
+pub use meddle::{Meddle, MeddleKind};
 pub use oracle::Violation;
 pub use run::{Options, Outcome, scratch, simulate};
 pub use scenario::{

@@ -4,10 +4,10 @@ use super::dice::Dice;
 use super::goal::{GOAL, OWNER, STRANGER};
 use super::scenario::{ActKind, ActPlan};
 use super::world::{SimWorld, reference};
-use crate::ledger::read::{ApprovalRow, JobQuery, OperationRow};
+use crate::ledger::read::{ApprovalRow, JobQuery, JobRow, OperationRow};
 use crate::ledger::{Act, Batch, Ledger, LedgerError, decide};
 use crate::model::{
-    Account, Digest, GoalId, JobId, JobState, TimeMs, Verdict, WaitKind, digest_bytes,
+    Account, Digest, DriftKind, GoalId, JobId, JobState, TimeMs, Verdict, WaitKind, digest_bytes,
 };
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ impl People {
             }
             ActKind::Pause => self.submit(office, ("pause", &job, Act::Pause, OWNER), at),
             ActKind::Resume => self.resume(office, at),
-            ActKind::Retry => self.retry(plan.pick, office, at),
+            ActKind::Retry => self.retry(plan.pick, office, world, at),
             ActKind::Rule => self.rule(office, world, at),
             ActKind::LookAgain => {
                 for row in office.read().unsettled(&self.goal)? {
@@ -98,6 +98,18 @@ impl People {
             ActKind::HandOver => {
                 let act = Act::HandOver { reason: words() };
                 self.submit(office, ("hand over", &job, act, OWNER), at)
+            }
+            ActKind::Consent => {
+                if plan.pick.is_multiple_of(4) {
+                    let items = vec!["d0000000".into()];
+                    let act = Act::AcceptDrift { items };
+                    self.submit(office, ("consent to nothing", &job, act, OWNER), at)?;
+                }
+                let who = match plan.pick % 5 {
+                    0 => STRANGER,
+                    _ => OWNER,
+                };
+                self.consent(office, world, who, at)
             }
             ActKind::Nonsense => self.nonsense(&job, office, at),
         }
@@ -149,21 +161,70 @@ impl People {
         Ok(())
     }
 
+    fn rows(&self, office: &Ledger) -> Result<Vec<JobRow>, LedgerError> {
+        let ids = office.read().job_ids(&self.goal, &JobQuery::default())?;
+        office.read().job_rows(&self.goal, &ids)
+    }
+
     fn resume(&mut self, office: &mut Ledger, at: TimeMs) -> Result<(), LedgerError> {
-        for facts in office.read().all_facts(&self.goal)? {
-            if facts.paused {
-                self.submit(office, ("resume", &facts.id, Act::Resume, OWNER), at)?;
+        for row in self.rows(office)? {
+            if row.paused {
+                self.submit(office, ("resume", &row.job, Act::Resume, OWNER), at)?;
             }
         }
         Ok(())
     }
 
-    fn retry(&mut self, pick: u64, office: &mut Ledger, at: TimeMs) -> Result<(), LedgerError> {
-        for facts in office.read().all_facts(&self.goal)? {
-            let chosen = self.dice.happens(500, &["retry", facts.id.as_str()], pick);
-            if facts.state == JobState::HandedOver && chosen {
-                self.submit(office, ("retry", &facts.id, Act::Retry, OWNER), at)?;
+    fn retry(
+        &mut self,
+        pick: u64,
+        office: &mut Ledger,
+        world: &SimWorld,
+        at: TimeMs,
+    ) -> Result<(), LedgerError> {
+        for row in self.rows(office)? {
+            let chosen = self.dice.happens(500, &["retry", row.job.as_str()], pick);
+            // Whoever tries again looks first whether it is not in production already.
+            let free = !world.produces(&row.job);
+            if row.state == JobState::HandedOver && chosen && free {
+                self.submit(office, ("retry", &row.job, Act::Retry, OWNER), at)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Looks into the world by hand, and accepts what is really so; what is not is compared again.
+    fn consent(
+        &mut self,
+        office: &mut Ledger,
+        world: &SimWorld,
+        who: &str,
+        at: TimeMs,
+    ) -> Result<(), LedgerError> {
+        if office.read().drift_open(&self.goal)? == 0 {
+            return Ok(());
+        }
+        let none = JobId::from("");
+        let mut items = Vec::new();
+        let mut again = false;
+        for row in office.read().drift(&self.goal)? {
+            let missing = matches!(row.kind, DriftKind::RunMissing | DriftKind::CutOverMissing);
+            if row.state != "open" {
+                continue;
+            }
+            if missing && world.shows(&row.ledger_says) {
+                again = true;
+            } else {
+                items.push(row.item);
+            }
+        }
+        if !items.is_empty() {
+            let act = Act::AcceptDrift { items };
+            self.submit(office, ("consent", &none, act, who), at)?;
+        }
+        if again {
+            let act = Act::CompareAgain;
+            self.submit(office, ("compare again", &none, act, who), at)?;
         }
         Ok(())
     }
@@ -179,8 +240,19 @@ impl People {
         for row in open.into_iter().filter(|row| row.to_verify) {
             let happened = {
                 let state = world.state();
-                state.made.iter().any(|one| one.operation == row.operation)
+                let mut made = state.made.iter();
+                made.any(|one| one.operation == row.operation && !one.gone)
             };
+            let key = ["undo", row.operation.as_str()];
+            if happened && self.dice.happens(250, &key, 0) {
+                world.undo(&row.operation);
+                let act = Act::Compensate {
+                    operation: row.operation,
+                    reason: "taken out by hand".to_owned(),
+                };
+                self.submit(office, ("undo", &row.job, act, OWNER), at)?;
+                continue;
+            }
             let act = Act::Rule {
                 reference: if happened {
                     reference(&row.operation)
@@ -225,6 +297,7 @@ impl People {
         world: &SimWorld,
         at: TimeMs,
     ) -> Result<(), LedgerError> {
+        self.consent(office, world, OWNER, at)?;
         for row in office.read().open_approvals(&self.goal)? {
             self.approve(office, "approve", &row, row.digest.clone(), OWNER, at)?;
         }

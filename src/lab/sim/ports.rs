@@ -1,22 +1,29 @@
 //! The simulated world's ports: where its faults are.
 
+use super::meddle::ADDED;
 use super::world::{
     HAS_TABLE, Made, SimWorld, State, Truth, found, reference, refused, right_effects,
 };
 use crate::model::{Action, FailureClass, JobId, OperationId, TimeMs, digest_bytes};
 use crate::world::ports::{
     AdapterInfo, Cell, Column, ColumnKind, Effect, EffectRef, EffectRequest, FiringQuestion,
-    FiringTimes, Hold, Lookup, Output, PortError, Probe, Rows, RunFacts, RunState, Side, Source,
-    SourceJob, Target, Timed, Warehouse,
+    FiringTimes, Hold, InProduction, Lookup, Output, PortError, Probe, Rows, RunFacts, RunState,
+    Side, Source, SourceJob, Target, Timed, Warehouse,
 };
 
 const MINUTE_MS: i64 = 60_000;
 
 impl Source for SimWorld {
     fn list(&self) -> Result<Timed<Vec<SourceJob>>, PortError> {
-        let jobs = self.order.iter().filter_map(|id| self.jobs.get(id));
+        let state = self.state();
+        let added = JobId::from(ADDED);
+        let added = state.added.then_some(&added);
+        let there = self.order.iter().filter(|id| !state.removed.contains(*id));
+        let jobs = there.chain(added).filter_map(|id| self.jobs.get(id));
         let jobs = jobs.map(|plan| {
             let id = plan.id();
+            let edits = state.redefined.get(&JobId(id.clone()));
+            let edits = edits.map_or(String::new(), |count| format!(" edited {count} times"));
             SourceJob {
                 title: format!("Simulated {id}"),
                 tags: plan
@@ -30,7 +37,7 @@ impl Source for SimWorld {
                     .map(|number| JobId(format!("job-{number:03}")))
                     .collect(),
                 origin: "simulation".to_owned(),
-                definition: format!("old {id}"),
+                definition: format!("old {id}{edits}"),
                 output: plan.table.then(|| Output {
                     table: id.clone(),
                     key: vec!["id".to_owned()],
@@ -131,6 +138,8 @@ impl SimWorld {
             visible_ms: now + wait,
             run_ends_ms: now + run,
             run_fails: self.fault(state, self.faults.run_fails, "run fails", job, count),
+            gone: false,
+            told: state.told.get(job).cloned().unwrap_or_default(),
         }
     }
 
@@ -225,7 +234,8 @@ impl Target for SimWorld {
         let mut seen = state
             .made
             .iter()
-            .filter(|made| made.operation == *operation && (calm || made.visible_ms <= now));
+            .filter(|made| made.operation == *operation && !made.gone)
+            .filter(|made| calm || made.visible_ms <= now);
         let value = match (seen.next(), seen.next()) {
             (None, _) => Lookup::Absent,
             (Some(made), None) => Lookup::Found(found(made)),
@@ -246,7 +256,7 @@ impl Target for SimWorld {
         let known = {
             let state = self.state();
             let mut all = state.made.iter();
-            all.find(|made| reference(&made.operation) == staged.reference)
+            all.find(|made| !made.gone && reference(&made.operation) == staged.reference)
                 .cloned()
         };
         let Some(made) = known else {
@@ -287,9 +297,41 @@ impl Target for SimWorld {
         _: &str,
         _: TimeMs,
     ) -> Result<Timed<Vec<String>>, PortError> {
+        {
+            let mut state = self.state();
+            *state.asked.entry(job.clone()).or_default() += 1;
+        }
         let took_ms = self.answers("consequences", job)?;
+        let mut state = self.state();
+        let count = self.count(&mut state, "told", job);
+        if count > 1 && self.fault(&mut state, self.faults.worsens, "worsens", job, count) {
+            *state.missed.entry(job.clone()).or_default() += 1;
+        }
+        let mut value = vec!["the old job is switched off".to_owned()];
+        if let Some(missed) = state.missed.get(job) {
+            value.push(format!("{missed} missed runs are made up for at once"));
+        }
+        state.told.insert(job.clone(), value.clone());
+        Ok(Timed { value, took_ms })
+    }
+
+    fn production(&self) -> Result<Timed<Option<Vec<InProduction>>>, PortError> {
+        if !self.lists_production {
+            return Ok(Timed::now(None));
+        }
+        let took_ms = self.answers("production", &JobId::from(""))?;
+        let state = self.state();
+        let made = state
+            .made
+            .iter()
+            .filter(|made| made.action == Action::CutOver && !made.gone)
+            .map(|made| InProduction {
+                job: made.job.clone(),
+                reference: reference(&made.operation),
+                config_digest: made.config_digest.clone(),
+            });
         Ok(Timed {
-            value: vec!["the old job is switched off".to_owned()],
+            value: Some(made.chain(state.by_hand.iter().cloned()).collect()),
             took_ms,
         })
     }

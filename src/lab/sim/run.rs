@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// When every simulated goal begins: a Monday morning.
-const START: TimeMs = TimeMs(1_711_954_800_000);
+pub(super) const START: TimeMs = TimeMs(1_711_954_800_000);
 const HOUR_MS: i64 = 3_600_000;
 /// After the last act, faults go on for so long.
 const TAIL_MS: i64 = 6 * HOUR_MS;
@@ -121,6 +121,8 @@ struct Run<'a> {
     /// The people's own handle.
     office: Ledger,
     fired: Arc<AtomicU64>,
+    /// Adopted, and the source's list is in the ledger.
+    listed: bool,
     turns: u64,
     crashes: u64,
     next_act: usize,
@@ -164,6 +166,7 @@ impl<'a> Run<'a> {
             world,
             oracle,
             fired: Arc::default(),
+            listed: false,
             turns: 0,
             crashes: 0,
             next_act: 0,
@@ -191,9 +194,12 @@ impl<'a> Run<'a> {
             me: &me,
             answers: Vec::new(),
         };
-        adopt(&mut ledger, &adoption, self.clock.now()).map_err(setup)?;
-        let jobs = self.world.world().source.list().map_err(setup)?.value;
-        list_jobs(&mut ledger, &self.goal, &jobs, self.clock.now()).map_err(setup)?;
+        if !self.listed {
+            adopt(&mut ledger, &adoption, self.clock.now()).map_err(setup)?;
+            let jobs = self.world.world().source.list().map_err(setup)?.value;
+            list_jobs(&mut ledger, &self.goal, &jobs, self.clock.now()).map_err(setup)?;
+            self.listed = true;
+        }
         let death = Death::new(crash);
         let context = Context {
             world: self.world.world(),
@@ -214,6 +220,7 @@ impl<'a> Run<'a> {
             settings: Settings {
                 exit_when_waiting: true,
                 stay_after_end: false,
+                resume: self.scenario.rules.resume,
                 ..Settings::default()
             },
             stop: Stop::default(),
@@ -315,6 +322,13 @@ impl<'a> Run<'a> {
         self.read_log()?;
         self.note(|| format!("the engine dies: {crash:?}"));
         self.oracle.check_effects(&self.world);
+        let life = self.crashes - 1;
+        for meddle in self.scenario.meddles.iter().filter(|one| one.life == life) {
+            if let Some(job) = self.world.meddle(*meddle) {
+                self.oracle.expect_difference(meddle.kind, &job);
+                self.note(|| format!("a stranger: {:?} {job}", meddle.kind));
+            }
+        }
         let down_ms = crash.map_or(1_000, |one| one.down_ms);
         self.clock.stop_at_ms(i64::MAX);
         self.clock.pass_ms(down_ms);

@@ -2,6 +2,8 @@
 //! All of it is data, so that a failing run can be made smaller.
 
 use super::dice::Stream;
+use super::meddle::{Meddle, MeddleKind};
+use crate::engine::drift::Resume;
 
 const HOUR_MS: i64 = 3_600_000;
 const MINUTE_MS: i64 = 60_000;
@@ -23,6 +25,8 @@ pub struct Scenario {
     pub crashes: Vec<Crash>,
     /// When somebody sets the clock, in order of time.
     pub jumps: Vec<Jump>,
+    /// What strangers do while no engine runs.
+    pub meddles: Vec<Meddle>,
 }
 
 /// What is true of a job, and nobody in the simulated company knows.
@@ -56,6 +60,17 @@ impl JobPlan {
     pub fn id(&self) -> String {
         format!("job-{:03}", self.number)
     }
+
+    /// The job that a stranger may add.
+    pub(super) fn added() -> Self {
+        Self {
+            number: 900,
+            upstream: Vec::new(),
+            table: false,
+            held: false,
+            nature: Nature::Sound,
+        }
+    }
 }
 
 /// What the contract says.
@@ -79,6 +94,16 @@ pub struct RulePlan {
     pub strategies: Vec<bool>,
     /// Whether the target keeps one effect per id, and says so: for staging and for production.
     pub dedup: (bool, bool),
+    /// Whether the target can say what is in production.
+    pub lists_production: bool,
+    /// What the engine does after an unclean stop.
+    pub resume: Resume,
+    /// Side effects a day.
+    pub actions_a_day: Option<u64>,
+    /// Clean cutovers in a row, and how many may then be on their way at once.
+    pub waves: Option<(u32, u32)>,
+    /// No cutover is started: from and to, in hours since the goal began.
+    pub freeze: Option<(i64, i64)>,
 }
 
 /// What the world does wrong: chances in a thousand, until the calm.
@@ -102,6 +127,8 @@ pub struct Faults {
     pub no_answer: u32,
     /// The worker breaks.
     pub worker_fails: u32,
+    /// What a cutover would set off becomes more.
+    pub worsens: u32,
     /// Effects a minute; 0 is no limit.
     pub a_minute: u64,
     /// Nothing answers: from, for how long, in milliseconds of passed time.
@@ -131,6 +158,8 @@ pub enum ActKind {
     Comment,
     /// Takes a job.
     HandOver,
+    /// Accepts what a restart found, and sometimes what it did not find.
+    Consent,
     /// Asks for things that cannot be.
     Nonsense,
 }
@@ -198,14 +227,41 @@ impl Scenario {
             .jobs
             .unwrap_or_else(|| draw.one_of(&[1, 2, 3, 4, 6, 8, 12, 20, 24], 4));
         let jobs = jobs(&mut draw, count);
-        let rules = rules(&mut draw, count);
+        let mut rules = rules(&mut draw, count);
         let horizon = draw.between(4, 72) as i64 * HOUR_MS;
-        let faults = faults(&mut draw, horizon);
-        let acts = acts(&mut draw, horizon, count);
+        let mut faults = faults(&mut draw, horizon);
+        let mut acts = acts(&mut draw, horizon, count);
         let crashes = (0..draw.one_of(&[0, 1, 2, 3, 5, 8], 2))
             .map(|_| crash(&mut draw, count))
             .collect();
         let jumps = jumps(&mut draw, horizon);
+        // Drawn by themselves, so that what was drawn before stays what it was.
+        let mut draw = Stream::new(seed ^ 0x00D1_FF00);
+        rules.lists_production = draw.percent(75);
+        rules.resume = draw.one_of(
+            &[
+                Resume::WhenClean,
+                Resume::WhenClean,
+                Resume::WhenClean,
+                Resume::Ask,
+                Resume::Auto,
+            ],
+            Resume::WhenClean,
+        );
+        if draw.percent(25) {
+            rules.actions_a_day = Some(draw.between(2, 4 + u64::from(count)));
+        }
+        if draw.percent(50) {
+            rules.waves = Some((draw.between(1, 4) as u32, draw.between(1, 6) as u32));
+        }
+        if draw.percent(40) {
+            let from = early(&mut draw, horizon) / HOUR_MS;
+            rules.freeze = Some((from, from + draw.between(1, 30) as i64));
+        }
+        faults.worsens = draw.one_of(&[0, 0, 120, 400], 0);
+        let meddles = meddles(&mut draw);
+        acts.extend(consents(&mut draw, horizon));
+        acts.sort_by_key(|one| one.at_ms);
         Self {
             seed,
             jobs,
@@ -214,6 +270,7 @@ impl Scenario {
             acts,
             crashes,
             jumps,
+            meddles,
         }
     }
 
@@ -291,6 +348,11 @@ fn rules(draw: &mut Stream, count: u32) -> RulePlan {
         heartbeat_hours: draw.between(3, 24),
         strategies: (0..draw.between(1, 3)).map(|_| draw.percent(50)).collect(),
         dedup: (draw.percent(50), draw.percent(50)),
+        lists_production: true,
+        resume: Resume::WhenClean,
+        actions_a_day: None,
+        waves: None,
+        freeze: None,
     }
 }
 
@@ -308,6 +370,7 @@ fn faults(draw: &mut Stream, horizon: i64) -> Faults {
         hangs: rate(6) / 3,
         no_answer: rate(7),
         worker_fails: rate(8),
+        worsens: 0,
         a_minute: draw.one_of(&[0, 0, 0, 2, 5], 0),
         outages: (0..draw.one_of(&[0, 0, 1, 3], 0))
             .map(|_| {
@@ -347,6 +410,27 @@ fn acts(draw: &mut Stream, horizon: i64, count: u32) -> Vec<ActPlan> {
         .collect();
     list.sort_by_key(|one| one.at_ms);
     list
+}
+
+/// People who accept what a restart found.
+fn consents(draw: &mut Stream, horizon: i64) -> Vec<ActPlan> {
+    (0..draw.between(0, 6))
+        .map(|_| ActPlan {
+            at_ms: early(draw, horizon),
+            kind: ActKind::Consent,
+            pick: draw.next(),
+        })
+        .collect()
+}
+
+fn meddles(draw: &mut Stream) -> Vec<Meddle> {
+    (0..draw.one_of(&[0, 0, 0, 1, 3], 0))
+        .map(|_| Meddle {
+            life: draw.below(3),
+            kind: draw.one_of(MeddleKind::ALL, MeddleKind::Redefine),
+            pick: draw.next(),
+        })
+        .collect()
 }
 
 fn crash(draw: &mut Stream, count: u32) -> Crash {

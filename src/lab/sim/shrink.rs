@@ -39,6 +39,7 @@ pub fn shrink(
         search.parts(|scenario| &mut scenario.acts);
         search.parts(|scenario| &mut scenario.crashes);
         search.parts(|scenario| &mut scenario.jumps);
+        search.parts(|scenario| &mut scenario.meddles);
         search.parts(|scenario| &mut scenario.faults.outages);
         search.parts(|scenario| &mut scenario.rules.strategies);
         search.faults();
@@ -69,6 +70,7 @@ impl Search<'_> {
             + one.acts.len()
             + one.crashes.len()
             + one.jumps.len()
+            + one.meddles.len()
             + one.faults.outages.len()
             + one.rules.strategies.len()
             + rates
@@ -153,6 +155,15 @@ impl Search<'_> {
         let mut smaller = self.best.clone();
         smaller.rules.expires_minutes = None;
         self.take(smaller);
+        let mut smaller = self.best.clone();
+        smaller.rules.actions_a_day = None;
+        self.take(smaller);
+        let mut smaller = self.best.clone();
+        smaller.rules.freeze = None;
+        self.take(smaller);
+        let mut smaller = self.best.clone();
+        smaller.rules.waves = None;
+        self.take(smaller);
     }
 }
 
@@ -167,5 +178,6 @@ fn rates(faults: &mut Faults) -> Vec<&mut u32> {
         &mut faults.hangs,
         &mut faults.no_answer,
         &mut faults.worker_fails,
+        &mut faults.worsens,
     ]
 }

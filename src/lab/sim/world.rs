@@ -10,8 +10,8 @@ use crate::model::time::Steering;
 use crate::model::{Action, Digest, FailureClass, JobId, OperationId, digest_bytes};
 use crate::worker::{PrepareFailure, PrepareReply, PrepareRequest, Worker};
 use crate::world::World;
-use crate::world::ports::{Effect, EffectRef, Source, Target, Warehouse};
-use std::collections::BTreeMap;
+use crate::world::ports::{Effect, EffectRef, InProduction, Source, Target, Warehouse};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Tag of jobs that write a table.
@@ -52,6 +52,10 @@ pub(super) struct Made {
     pub(super) visible_ms: i64,
     pub(super) run_ends_ms: i64,
     pub(super) run_fails: bool,
+    /// Somebody took it away later.
+    pub(super) gone: bool,
+    /// What the world said last that a cutover of the job would set off.
+    pub(super) told: Vec<String>,
 }
 
 /// What changes.
@@ -67,6 +71,20 @@ pub(super) struct State {
     counts: BTreeMap<(&'static str, JobId), u64>,
     /// Effects of the last minute.
     recent: Vec<i64>,
+    /// How often it was asked what a cutover would set off.
+    pub(super) asked: BTreeMap<JobId, u64>,
+    /// The last answer.
+    pub(super) told: BTreeMap<JobId, Vec<String>>,
+    /// Runs that a cutover would make up for.
+    pub(super) missed: BTreeMap<JobId, u64>,
+    /// What strangers put into production.
+    pub(super) by_hand: Vec<InProduction>,
+    /// How often strangers edited old jobs.
+    pub(super) redefined: BTreeMap<JobId, u32>,
+    /// Old jobs that strangers removed.
+    pub(super) removed: BTreeSet<JobId>,
+    /// Whether a stranger added an old job.
+    pub(super) added: bool,
 }
 
 /// The world.
@@ -78,6 +96,8 @@ pub(super) struct SimWorld {
     /// In the source's order.
     pub(super) order: Vec<JobId>,
     pub(super) dedup: (bool, bool),
+    /// Whether the target can say what is in production.
+    pub(super) lists_production: bool,
     pub(super) clock: Arc<Steering>,
     state: Mutex<State>,
 }
@@ -85,12 +105,14 @@ pub(super) struct SimWorld {
 impl SimWorld {
     pub(super) fn new(scenario: &Scenario, clock: Arc<Steering>) -> Arc<Self> {
         let by_id = |job: &JobPlan| (JobId(job.id()), job.clone());
+        let added = JobPlan::added();
         Arc::new(Self {
             dice: Dice::new(scenario.seed),
             faults: scenario.faults.clone(),
-            jobs: scenario.jobs.iter().map(by_id).collect(),
+            jobs: scenario.jobs.iter().chain([&added]).map(by_id).collect(),
             order: scenario.jobs.iter().map(|job| JobId(job.id())).collect(),
             dedup: scenario.rules.dedup,
+            lists_production: scenario.rules.lists_production,
             clock,
             state: Mutex::new(State::default()),
         })

@@ -67,6 +67,8 @@ impl Applier<'_> {
             | Event::OpSentAgain { operation, .. }
             | Event::OpRefused { operation, .. }
             | Event::OpUnknown { operation, .. }
+            | Event::OpOverturned { operation, .. }
+            | Event::OpUndone { operation, .. }
             | Event::OpLookedUp { operation, .. } => (operation, None),
             Event::OpApplied {
                 operation,
@@ -132,6 +134,8 @@ impl Applier<'_> {
                     .to_owned(),
             ),
             Event::OpRefused { operation, why, .. } => (operation, format!("refused: {why}")),
+            Event::OpOverturned { operation, why } => (operation, format!("not there: {why}")),
+            Event::OpUndone { operation, why } => (operation, format!("undone by hand: {why}")),
             Event::OpUnknown { operation, why, .. } | Event::OpLookedUp { operation, why, .. } => {
                 (operation, format!("unknown: {why}"))
             }

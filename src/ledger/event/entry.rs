@@ -2,8 +2,8 @@
 
 use super::Event;
 use crate::model::{
-    Account, ApprovalId, AttemptNo, ClauseId, ContractVersion, Digest, GoalId, JobId, OperationId,
-    Seq, TimeMs,
+    Account, ApprovalId, AttemptNo, ClauseId, ContractVersion, Digest, DriftId, GoalId, JobId,
+    OperationId, Seq, TimeMs,
 };
 use serde::{Deserialize, Serialize};
 
@@ -145,6 +145,20 @@ pub enum Act {
         /// Why.
         reason: String,
     },
+    /// Rule on an operation of unknown outcome: it happened, and its effect was undone by hand.
+    Compensate {
+        /// The operation.
+        operation: OperationId,
+        /// What was undone, and how.
+        reason: String,
+    },
+    /// Accept differences between the ledger and the world, found after an unclean stop.
+    AcceptDrift {
+        /// Which.
+        items: Vec<DriftId>,
+    },
+    /// Compare the ledger with the world again.
+    CompareAgain,
     /// Look an operation up now.
     LookAgain {
         /// The operation.
@@ -169,6 +183,9 @@ pub enum Act {
 impl Act {
     /// Whether it concerns the goal as a whole: it stands in the goal's own chain and names no job.
     pub const fn is_for_goal(&self) -> bool {
-        matches!(self, Self::Amend { .. })
+        matches!(
+            self,
+            Self::Amend { .. } | Self::AcceptDrift { .. } | Self::CompareAgain
+        )
     }
 }

@@ -87,22 +87,35 @@ impl JobFacts {
                 self.high_risk = *high_risk;
             }
             Event::JobOutdated { .. } => self.outdated = true,
+            Event::JobRedefined { definition } => {
+                self.definition = definition.clone();
+                self.last_progress = entry.at;
+                // A job that has ended keeps its end; any other begins again from what is true now.
+                if !self.state.has_ended() && self.production.is_none() {
+                    self.begin_again();
+                }
+            }
             Event::JobRetried {} => {
                 // An operator who asks for a try overrules what the source holds against it.
                 self.hold = None;
-                self.approval = None;
                 self.rollback = None;
-                self.strategy = None;
-                self.attempt_open = false;
-                self.repair_rounds = 0;
-                self.failed_config = None;
-                self.last_failures.clear();
-                // A try that took the old verdicts over would not be one; passes stay valid by their key.
-                self.evidence.retain(|_, one| one.verdict == Verdict::Pass);
-                self.forget_config();
+                self.begin_again();
             }
             _ => {}
         }
+    }
+
+    /// From the first strategy, as if nothing had been tried.
+    fn begin_again(&mut self) {
+        self.approval = None;
+        self.strategy = None;
+        self.attempt_open = false;
+        self.repair_rounds = 0;
+        self.failed_config = None;
+        self.last_failures.clear();
+        // A try that took the old verdicts over would not be one; passes stay valid by their key.
+        self.evidence.retain(|_, one| one.verdict == Verdict::Pass);
+        self.forget_config();
     }
 
     /// What belonged to the config before means nothing for the next; unknown outcomes stay.

@@ -37,6 +37,7 @@ impl JobFacts {
                         look_ups: 0,
                         next_look: None,
                         to_verify: false,
+                        undone: false,
                     },
                 );
                 self.not_before = None;
@@ -103,6 +104,9 @@ impl JobFacts {
                     facts.to_verify = *to_verify;
                 });
             }
+            Event::OpOverturned { operation, why } | Event::OpUndone { operation, why } => {
+                self.overturn(operation, why);
+            }
             Event::RunSucceeded { operation, .. } => {
                 self.run = Some(RunFacts::Succeeded {
                     operation: operation.clone(),
@@ -127,6 +131,36 @@ impl JobFacts {
                 self.last_progress = entry.at;
             }
             _ => {}
+        }
+    }
+
+    /// What was won from an effect that is not there means nothing: its run and the verdicts on it go.
+    fn overturn(&mut self, id: &OperationId, why: &str) {
+        self.with_operation(id, |facts| {
+            facts.state = OperationState::Refused;
+            facts.why = why.to_owned();
+            facts.next_look = None;
+            facts.to_verify = false;
+            facts.undone = true;
+        });
+        let of_run = match &self.run {
+            Some(
+                RunFacts::Going { operation }
+                | RunFacts::Succeeded { operation }
+                | RunFacts::Failed { operation, .. },
+            ) => operation == id,
+            None => false,
+        };
+        if of_run {
+            self.run = None;
+        }
+        self.evidence.retain(|_, one| one.operation != *id);
+        if self
+            .operations
+            .get(id)
+            .is_some_and(|one| one.action == Action::CutOver)
+        {
+            self.production = None;
         }
     }
 

@@ -38,6 +38,9 @@ pub struct OperationFacts {
     pub next_look: Option<TimeMs>,
     /// Whether it needs a person.
     pub to_verify: bool,
+    /// Whether its effect was undone by hand, or taken away: what is found of it proves nothing any more.
+    #[serde(default)]
+    pub undone: bool,
 }
 
 /// A clause's last word under one validity key.

@@ -59,6 +59,7 @@ impl View<'_> {
             "SELECT count(*) FROM alerts WHERE goal = ?1 AND cleared_ms IS NULL",
             key,
         )?;
+        overview.held = self.drift_open(goal)?;
         overview.decisions_pending = self.count(
             "SELECT count(*) FROM decisions WHERE goal = ?1 AND state = 'pending'",
             key,

@@ -110,6 +110,9 @@ pub struct Overview {
     pub unsettled: u64,
     /// Alerts that are not over.
     pub alerts_open: u64,
+    /// Differences between ledger and world that wait to be accepted; while there are any, the engine is
+    /// held and starts nothing.
+    pub held: u64,
     /// Paused jobs.
     pub paused: u64,
     /// Waits past their overdue time cannot be told without a clock: those whose overdue lies before

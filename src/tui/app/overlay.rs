@@ -30,6 +30,8 @@ pub enum Purpose {
     },
     /// Words for the next attempt.
     Comment,
+    /// What was undone by hand, and how.
+    Undone,
     /// Why a ruling is right. The reference, when it happened.
     Rule {
         /// Ruled on.

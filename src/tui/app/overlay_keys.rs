@@ -223,7 +223,9 @@ fn complete(mut ask: Ask, purpose: &Purpose, words: &str) -> Ask {
                 _,
             ) => words.clone_into(reason),
             (Act::Comment { text } | Act::Answer { text, .. }, _) => words.clone_into(text),
-            (Act::Rule { reason, .. }, Purpose::Rule { .. }) => words.clone_into(reason),
+            (Act::Rule { reason, .. } | Act::Compensate { reason, .. }, _) => {
+                words.clone_into(reason);
+            }
             _ => {}
         }
     }
@@ -258,8 +260,24 @@ fn rule(
         area: Box::new(TextArea::default()),
         focus: Focus::Text,
     };
+    let undone = || Overlay::Text {
+        purpose: Purpose::Undone,
+        ask: Ask {
+            what: format!("rule on {job}"),
+            items: vec![(
+                job.clone(),
+                Act::Compensate {
+                    operation: operation.clone(),
+                    reason: String::new(),
+                },
+            )],
+        },
+        area: Box::new(TextArea::default()),
+        focus: Focus::Text,
+    };
     let next = match (reference, key.code) {
         (_, KeyCode::Esc) => return said_no(model),
+        (None, KeyCode::Char('u')) => undone(),
         (None, KeyCode::Char('h')) => Overlay::Rule {
             job,
             operation,

@@ -80,7 +80,7 @@ pub const ACTIONS: &[Entry] = &[
         &[Key::char('V')],
         "rule",
         "rule",
-        "Rule on the operation: it happened (with the reference), or it did not.",
+        "Rule on the operation: it happened (with the reference), did not, or was undone by hand.",
         Scope::In(&[Kind::Operation]),
     )),
     row(

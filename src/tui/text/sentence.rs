@@ -443,6 +443,9 @@ pub fn of_act(act: &Act) -> String {
             format!("alarm {} is no spinning: {reason}", spin.0)
         }
         Act::EnforceSpin { overrule } => format!("take overruling {} back", overrule.0),
+        Act::Compensate { .. } => "rule that it was undone by hand".to_owned(),
+        Act::AcceptDrift { items } => format!("accept {} differences", items.len()),
+        Act::CompareAgain => "compare with the world again".to_owned(),
     }
 }
 

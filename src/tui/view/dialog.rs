@@ -193,6 +193,10 @@ fn text_area(
             "Why must it leave production? An approver decides.",
         ),
         Purpose::Comment => (ask.what.clone(), "Words for the next attempt."),
+        Purpose::Undone => (
+            format!("{}: it happened and was undone", ask.what),
+            "What did you undo, and how? A cutover's job then goes to a person.",
+        ),
         Purpose::Rule { happened: true, .. } => (
             format!("{}: it happened", ask.what),
             "How do you know? It is recorded with your name.",
@@ -251,8 +255,8 @@ fn rule(painter: &mut Painter<'_>, reference: Option<&str>) -> Option<(u16, u16)
         let lines = [
             choice("h", "it happened; I have the target's reference"),
             choice("n", "it did not happen"),
+            choice("u", "it happened, and I undid it by hand"),
             Line::of("Esc", Role::Key).with(" not sure: leave it", Role::Text),
-            Line::dim("By hand? Rule on it, then hand the job over (D)."),
         ];
         boxed(painter, "Rule on this operation", &lines);
         return None;

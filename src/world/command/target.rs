@@ -4,8 +4,8 @@ use super::call::{Adapter, CallFailure, shorten};
 use super::source::judge_times;
 use crate::model::{Action, Digest, FailureClass, JobId, OperationId, TimeMs};
 use crate::world::ports::{
-    AdapterInfo, Effect, EffectRef, EffectRequest, FiringQuestion, FiringTimes, Lookup, PortError,
-    RunState, Target, Timed,
+    AdapterInfo, Effect, EffectRef, EffectRequest, FiringQuestion, FiringTimes, InProduction,
+    Lookup, PortError, RunState, Target, Timed,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -21,6 +21,22 @@ const MAX_CONSEQUENCES: usize = 100;
 pub struct CommandTarget {
     adapter: Adapter,
     info: AdapterInfo,
+    lists_production: bool,
+}
+
+/// What an adapter says of itself.
+#[derive(Serialize, Deserialize)]
+struct InfoReply {
+    #[serde(flatten)]
+    info: AdapterInfo,
+    /// Whether it answers `production`.
+    #[serde(default)]
+    lists_production: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ProductionReply {
+    production: Vec<InProduction>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -71,12 +87,19 @@ impl CommandTarget {
     /// # Errors
     /// When the adapter does not say who it is.
     pub fn open(adapter: Adapter) -> Result<Self, PortError> {
-        let info: AdapterInfo = adapter.call("info", &json!({}))?;
+        let InfoReply {
+            info,
+            lists_production,
+        } = adapter.call("info", &json!({}))?;
         if info.name.is_empty() || info.version.is_empty() {
             let why = "expected a name and a version";
             return Err(adapter.implausible("info", why).into());
         }
-        Ok(Self { adapter, info })
+        Ok(Self {
+            adapter,
+            info,
+            lists_production,
+        })
     }
 
     fn reference(&self, call: &str, reference: &str) -> Result<(), CallFailure> {
@@ -226,5 +249,16 @@ impl Target for CommandTarget {
             reply.consequences.push(format!("… and {more} more"));
         }
         Ok(Timed::now(reply.consequences))
+    }
+
+    fn production(&self) -> Result<Timed<Option<Vec<InProduction>>>, PortError> {
+        if !self.lists_production {
+            return Ok(Timed::now(None));
+        }
+        let reply: ProductionReply = self.adapter.call("production", &json!({}))?;
+        for one in &reply.production {
+            self.reference("production", &one.reference)?;
+        }
+        Ok(Timed::now(Some(reply.production)))
     }
 }

@@ -6,7 +6,7 @@ use super::run::{self, Seen, Spec};
 use super::settings::Faults;
 use super::{RUN_DAY, START, wall_day};
 use crate::model::{Action, Digest, FailureClass, JobId, TimeMs};
-use crate::world::ports::{EffectRef, EffectRequest, Side};
+use crate::world::ports::{EffectRef, EffectRequest, InProduction, Side};
 use rusqlite::{Connection, params};
 use std::collections::BTreeMap;
 
@@ -55,6 +55,30 @@ pub(super) fn existing(
         Ok((row.get(0)?, row.get(1)?, row.get(2)?))
     })?
     .collect()
+}
+
+/// Every job in production, oldest first.
+pub(super) fn in_production(conn: &Connection) -> rusqlite::Result<Vec<InProduction>> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    conn.prepare_cached("select operation_id, job, config_digest from production_jobs order by no")?
+        .query_map([], |row| {
+            Ok((
+                row.get::<_, String>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, String>(2)?,
+            ))
+        })?
+        .map(|row| {
+            let (operation, job, digest) = row?;
+            let place = places.entry(operation.clone()).or_default();
+            *place += 1;
+            Ok(InProduction {
+                job: JobId(job),
+                reference: reference(Action::CutOver, &operation, *place),
+                config_digest: Digest(digest),
+            })
+        })
+        .collect()
 }
 
 /// The reference of the `place`th effect (from 1) under an operation id. It comes from the id and not

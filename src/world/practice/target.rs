@@ -9,8 +9,8 @@ use super::world::{MAX_MILLION_STEPS, PracticeWorld};
 use super::{START, source, validate};
 use crate::model::{Action, Digest, FailureClass, JobId, OperationId, TimeMs};
 use crate::world::ports::{
-    AdapterInfo, Effect, EffectRef, EffectRequest, FiringQuestion, FiringTimes, Lookup, PortError,
-    RunState, Target, Timed,
+    AdapterInfo, Effect, EffectRef, EffectRequest, FiringQuestion, FiringTimes, InProduction,
+    Lookup, PortError, RunState, Target, Timed,
 };
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params};
 
@@ -98,6 +98,15 @@ impl Target for PracticeWorld {
             took_ms: self
                 .chance
                 .between(200, 900, &["consequences", job.as_str()]),
+        })
+    }
+
+    fn production(&self) -> Result<Timed<Option<Vec<InProduction>>>, PortError> {
+        let list = effects::in_production(&self.reader())
+            .map_err(|error| PortError::environment(format!("practice world: {error}")))?;
+        Ok(Timed {
+            value: Some(list),
+            took_ms: self.chance.between(300, 900, &["production"]),
         })
     }
 }

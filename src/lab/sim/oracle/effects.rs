@@ -12,9 +12,9 @@ impl Oracle {
         let mut by_id: BTreeMap<&OperationId, u32> = BTreeMap::new();
         let mut cut_over: BTreeMap<&JobId, u32> = BTreeMap::new();
         for one in &made {
-            *by_id.entry(&one.operation).or_default() += 1;
+            *by_id.entry(&one.operation).or_default() += u32::from(!one.gone);
             self.check_one(one);
-            if one.action == Action::CutOver {
+            if one.action == Action::CutOver && !one.gone {
                 *cut_over.entry(&one.job).or_default() += 1;
                 if world.truth(&one.job, &one.config) != Truth::Good {
                     self.flag("no defective job is cut over", one.job.as_str());
@@ -34,6 +34,7 @@ impl Oracle {
                 );
             }
         }
+        self.check_asked(world);
         let queries = world.state().queries;
         if queries > self.paid() {
             let seen = format!("{queries} ran, {} are paid for", self.paid());
@@ -41,7 +42,56 @@ impl Oracle {
         }
     }
 
+    /// What a cutover sets off is asked for the request and again before the cutover.
+    fn check_asked(&mut self, world: &SimWorld) {
+        let asked = world.state().asked.clone();
+        let mut found = Vec::new();
+        for (id, job) in &self.jobs {
+            let cut_over = job
+                .operations
+                .values()
+                .filter(|one| one.action == Action::CutOver && one.approval.is_some());
+            let must = (job.requests.len() + cut_over.count()) as u64;
+            let count = asked.get(id).copied().unwrap_or(0);
+            if count < must {
+                found.push(format!("{id}: asked {count} times of {must}"));
+            }
+        }
+        for seen in found {
+            self.flag("what a cutover sets off is asked again before it", seen);
+        }
+    }
+
+    /// A cutover sets off what its approver saw, and no more.
+    fn check_told(&mut self, made: &Made) {
+        let Some(job) = self.jobs.get(&made.job) else {
+            return;
+        };
+        let request = job
+            .operations
+            .get(&made.operation)
+            .and_then(|own| own.approval.as_ref())
+            .and_then(|approval| job.requests.get(approval));
+        let Some(request) = request else { return };
+        let unseen = made
+            .told
+            .iter()
+            .find(|line| !request.consequences.contains(line));
+        // A target that could not tell was approved as such.
+        let silent = request
+            .consequences
+            .iter()
+            .any(|line| line.contains("cannot tell"));
+        if let Some(line) = unseen.filter(|_| !silent) {
+            let seen = format!("{}: {line}", made.job);
+            self.flag("a cutover sets off what its approver saw", seen);
+        }
+    }
+
     fn check_one(&mut self, made: &Made) {
+        if made.action == Action::CutOver {
+            self.check_told(made);
+        }
         let intent = self
             .jobs
             .get(&made.job)
@@ -56,7 +106,7 @@ impl Oracle {
                     "an effect is what was intended",
                     format!("{} of {}", made.operation, made.job),
                 ),
-            Some(own) if own.outcome == Outcome::Refused => self.flag(
+            Some(own) if own.outcome == Outcome::Refused && !made.gone => self.flag(
                 "refused means that it did not happen",
                 format!("{} of {} happened", made.operation, made.job),
             ),

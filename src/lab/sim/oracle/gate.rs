@@ -87,10 +87,12 @@ impl Oracle {
                 approval,
                 digest,
                 parts,
+                consequences,
                 expires_at,
                 ..
             } => {
                 let request = Request {
+                    consequences: consequences.clone(),
                     digest: digest.clone(),
                     parts: parts.clone(),
                     expires_at: *expires_at,

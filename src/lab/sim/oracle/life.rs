@@ -70,7 +70,7 @@ impl Oracle {
         let again = (job.state == JobState::HandedOver
             && matches!(state, JobState::Pending | JobState::HandedOver))
             || (job.state == JobState::CutOver && state == JobState::Reverify);
-        if job.state.has_ended() && !again {
+        if job.state.has_ended() && !again && !job.corrected {
             self.flag(
                 "what has ended stays ended",
                 format!("{id}: {} to {state}", job.state),
@@ -136,6 +136,13 @@ impl Oracle {
                 causes.job_fault |= *class == FailureClass::Job;
                 let cut_over = of.is_some_and(|(action, _)| action == Action::CutOver);
                 causes.cut_over_refused |= cut_over && why.starts_with("ruled by");
+            }
+            // A person undid a cutover, and has the job now.
+            Event::OpUndone { operation, .. } => {
+                causes.cut_over_refused |= job
+                    .operations
+                    .get(operation)
+                    .is_some_and(|one| one.action == Action::CutOver);
             }
             Event::OpApplied { .. } => causes.refusals = 0,
             Event::RunFailed { class, .. } => {
@@ -251,6 +258,13 @@ impl Oracle {
     /// Nobody does anything any more and the world is calm: every job has ended or waits for a person.
     pub(in crate::lab::sim) fn check_rest(&mut self, now: TimeMs) {
         let mut found = Vec::new();
+        if self.only_reads {
+            // Held: nothing moves before people accept, and what they are to accept is shown.
+            if self.drift.is_empty() {
+                self.flag("a held engine shows why", "nothing is to be accepted");
+            }
+            return;
+        }
         for (id, job) in &self.jobs {
             if job.state.has_ended() {
                 continue;
@@ -270,15 +284,7 @@ impl Oracle {
             );
             let upstream =
                 wait.kind == WaitKind::Upstream && (self.ground(job).is_err() || self.follows(job));
-            let by_clock = matches!(
-                wait.kind,
-                WaitKind::World
-                    | WaitKind::Quota
-                    | WaitKind::ToVerify
-                    | WaitKind::Freeze
-                    | WaitKind::Outage
-            );
-            if by_clock && late(wait.next_check, SLACK_MS) {
+            if late(wait.next_check, SLACK_MS) {
                 found.push(("no wait without a live wake", seen));
             } else if !person && !upstream {
                 found.push(("every job ends or waits for a person", seen));

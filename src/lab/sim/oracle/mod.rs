@@ -7,12 +7,14 @@ mod effects;
 mod gate;
 mod life;
 mod operations;
+mod pace;
+mod restart;
 
 use crate::ledger::event::{Act, Event};
 use crate::ledger::read::EventRow;
 use crate::model::{
-    Action, ApprovalId, ClauseId, DecisionId, Digest, JobId, JobState, OperationId, TimeMs,
-    Verdict, WaitKind, Wake, canon::digest_parts,
+    Action, ApprovalId, ClauseId, DecisionId, Digest, DriftId, JobId, JobState, OperationId,
+    TimeMs, Verdict, WaitKind, Wake, canon::digest_parts,
 };
 use crate::world::ports::Upstream;
 use serde_json::Value;
@@ -44,6 +46,16 @@ pub(super) struct Terms {
     /// Jobs that really depend on themselves.
     pub cyclic: BTreeSet<JobId>,
     pub heartbeat_ms: i64,
+    /// Side effects a day.
+    pub actions_a_day: Option<u64>,
+    /// Clean cutovers in a row, and how many may then be on their way.
+    pub waves: Option<(u32, u32)>,
+    /// When no cutover is started.
+    pub freeze: Option<(TimeMs, TimeMs)>,
+    /// Whether the target can say what is in production.
+    pub lists_production: bool,
+    /// Whether the engine may accept differences in nobody's name.
+    pub accepts_by_itself: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +63,8 @@ pub(super) enum Outcome {
     Open,
     Applied,
     Refused,
+    /// Applied, and taken away since, or said to be.
+    Overturned,
 }
 
 #[derive(Debug, Clone)]
@@ -87,6 +101,7 @@ enum Answer {
 
 #[derive(Debug, Clone)]
 struct Request {
+    consequences: Vec<String>,
     digest: Digest,
     parts: Value,
     expires_at: Option<TimeMs>,
@@ -138,6 +153,8 @@ pub(super) struct JobLog {
     wait: Option<WaitLog>,
     paused: bool,
     open_check: Option<ClauseId>,
+    /// A difference about it was accepted.
+    corrected: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -159,6 +176,16 @@ pub(super) struct Oracle {
     stall_alert: bool,
     last_at: TimeMs,
     seq: i64,
+    /// What became of each cutover, and when.
+    cutovers: BTreeMap<OperationId, (TimeMs, bool)>,
+    /// Side effects by day.
+    actions: BTreeMap<String, u64>,
+    /// After an unclean stop: nothing may be started yet.
+    only_reads: bool,
+    /// Open differences, and the job that each is about.
+    drift: BTreeMap<DriftId, JobId>,
+    /// Jobs about which the next comparison must find something.
+    expected: BTreeSet<JobId>,
     pub(super) found: Vec<Violation>,
 }
 
@@ -172,6 +199,11 @@ impl Oracle {
             stall_alert: false,
             last_at: TimeMs(0),
             seq: 0,
+            cutovers: BTreeMap::new(),
+            actions: BTreeMap::new(),
+            only_reads: false,
+            drift: BTreeMap::new(),
+            expected: BTreeSet::new(),
             found: Vec::new(),
         }
     }
@@ -207,9 +239,11 @@ impl Oracle {
             self.last_at = self.last_at.max(row.at);
         }
         self.read_goal(row, event);
+        self.read_restart(row, event);
         if let Some(id) = &row.job {
             self.add_job(id, event);
             self.read_wait(id, row.at, event);
+            self.read_pace(id, row.at, event);
             self.read_operation(id, row.at, event);
             self.read_check(id, event);
             self.read_gate(id, row, event);
@@ -247,6 +281,7 @@ impl Oracle {
             wait: None,
             paused: false,
             open_check: None,
+            corrected: false,
         };
         if self.jobs.insert(id.clone(), job).is_some() {
             self.flag("a job is listed once", id.as_str());
