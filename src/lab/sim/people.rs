@@ -302,8 +302,25 @@ impl People {
             self.approve(office, "approve", &row, row.digest.clone(), OWNER, at)?;
         }
         self.resume(office, at)?;
+        self.take_lost(office, at)?;
         self.reverify(office, at)?;
         self.rule(office, world, at)
+    }
+
+    /// Jobs whose run is gone for good: nobody can observe it.
+    fn take_lost(&mut self, office: &mut Ledger, at: TimeMs) -> Result<(), LedgerError> {
+        for row in self.rows(office)? {
+            let lost = row
+                .wait
+                .as_ref()
+                .is_some_and(|wait| wait.reason.contains("no such run"));
+            if lost {
+                let reason = "its run is not there any more".to_owned();
+                let act = Act::HandOver { reason };
+                self.submit(office, ("take lost", &row.job, act, OWNER), at)?;
+            }
+        }
+        Ok(())
     }
 
     /// The owner's choice for what is in production and fails: a waiver, or a person's hands.

@@ -413,6 +413,7 @@ fn make_call(world: &World, heading: &str, params: &Value) -> Result<(), String>
             .consequences(&job(), &config(), at())
             .map(drop)
             .map_err(failed),
+        "target: production" => world.target.production().map(drop).map_err(failed),
         "warehouse: query" => {
             let sql = get("sql");
             world
@@ -484,5 +485,5 @@ fn the_documented_requests_are_sent_and_the_documented_replies_taken() {
             _ => {}
         }
     }
-    assert_eq!(replies, 16);
+    assert_eq!(replies, 17);
 }

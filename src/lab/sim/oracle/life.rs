@@ -284,9 +284,13 @@ impl Oracle {
             );
             let upstream =
                 wait.kind == WaitKind::Upstream && (self.ground(job).is_err() || self.follows(job));
+            // A run that strangers took away after the comparison never ends: it is overdue, and a person's.
+            let lost = wait.kind == WaitKind::World
+                && self.taken.contains(id)
+                && wait.reason.contains("no such run");
             if late(wait.next_check, SLACK_MS) {
                 found.push(("no wait without a live wake", seen));
-            } else if !person && !upstream {
+            } else if !person && !upstream && !lost {
                 found.push(("every job ends or waits for a person", seen));
             } else if late(wait.overdue.max(wait.since), 2 * self.terms.heartbeat_ms)
                 && !self.stall_alert

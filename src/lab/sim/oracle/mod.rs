@@ -184,6 +184,8 @@ pub(super) struct Oracle {
     only_reads: bool,
     /// Open differences, and the job that each is about.
     drift: BTreeMap<DriftId, JobId>,
+    /// Jobs that lost a staging run to strangers.
+    taken: BTreeSet<JobId>,
     /// Jobs about which the next comparison must find something.
     expected: BTreeSet<JobId>,
     pub(super) found: Vec<Violation>,
@@ -203,6 +205,7 @@ impl Oracle {
             actions: BTreeMap::new(),
             only_reads: false,
             drift: BTreeMap::new(),
+            taken: BTreeSet::new(),
             expected: BTreeSet::new(),
             found: Vec::new(),
         }

@@ -10,6 +10,9 @@ use crate::model::{Action, JobId, JobState};
 impl Oracle {
     /// Something that the next comparison must find.
     pub(in crate::lab::sim) fn expect_difference(&mut self, kind: MeddleKind, job: &JobId) {
+        if kind == MeddleKind::TakeRun {
+            self.taken.insert(job.clone());
+        }
         let listed = self.terms.lists_production;
         let Some(own) = self.jobs.get(job) else {
             return;
