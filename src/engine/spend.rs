@@ -100,7 +100,9 @@ impl Engine {
     /// is room again.
     pub(super) fn watch_walls(&mut self) -> Result<(), EngineError> {
         let reached = self.walls.reached(self.now);
-        if reached != self.reached {
+        // A limit that was raised while no engine ran leaves nothing reached and the work still stopped.
+        let resumes = reached.is_empty() && self.stopped;
+        if reached != self.reached || resumes {
             let fresh = reached
                 .iter()
                 .any(|one| self.reached.iter().all(|own| own.budget != one.budget));
