@@ -194,7 +194,7 @@ impl View<'_> {
         )
     }
 
-    /// The newest checkpoint of any job among the last [`CHECKPOINT_REACH`] entries.
+    /// The newest checkpoint of any job among the last `CHECKPOINT_REACH` entries.
     pub fn last_checkpoint(&self, goal: &GoalId) -> Answer<Option<EventRow>> {
         self.one(
             "SELECT seq, at_ms, goal, job, attempt, actor, kind, body

@@ -241,7 +241,7 @@ impl View<'_> {
     }
 
     /// For each of the named jobs, how many others cannot go into production before it: those that depend
-    /// on it, directly or through others, and have not ended. Each is counted to [`MAX_HELD`] at most.
+    /// on it, directly or through others, and have not ended. Each is counted to `MAX_HELD` at most.
     pub fn held_up<'a>(
         &self,
         goal: &GoalId,
@@ -264,7 +264,7 @@ impl View<'_> {
     }
 
     /// The jobs that others wait for, those first that most wait for, with how many do; at most `limit`, among
-    /// the first [`MAX_AWAITING`] that wait.
+    /// the first `MAX_AWAITING` that wait.
     pub fn awaited(&self, goal: &GoalId, limit: usize) -> Answer<Vec<(JobId, u64)>> {
         self.all(
             "SELECT json_extract(facts, '$.wait.wakes[0].id') AS first, count(*)

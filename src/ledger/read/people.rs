@@ -25,7 +25,7 @@ impl View<'_> {
         )
     }
 
-    /// Open requests, oldest first, those of one moment in the source's order; at most [`MAX_OPEN`].
+    /// Open requests, oldest first, those of one moment in the source's order; at most `MAX_OPEN`.
     pub fn open_requests(&self, goal: &GoalId) -> Answer<Vec<OpenRequest>> {
         self.all(
             &format!(

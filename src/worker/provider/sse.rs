@@ -17,7 +17,7 @@ pub struct SseEvent {
 /// Why a stream cannot be read on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// A line above [`MAX_LINE`] or an event above [`MAX_DATA`].
+    /// A line above `MAX_LINE` or an event above `MAX_DATA`.
     #[error("a line or an event of the stream is longer than {MAX_LINE} bytes")]
     TooLong,
     /// Bytes that are not UTF-8.
