@@ -12,12 +12,12 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::{call, json, look};
 
-/// A practice goal of 30 jobs in which every third reply is lost, and its ledger.
+/// A practice goal of 12 jobs in which every third reply is lost, and its ledger.
 fn place(dir: &Path, keeps_one_effect: bool) -> (PathBuf, PathBuf) {
     let text = include_str!("../assets/practice/goal.toml")
         .replace("{limit}", "300")
         .replace("{seed}", "3")
-        .replace("{jobs}", "30");
+        .replace("{jobs}", "12");
     let faults = format!(
         "\n[world.practice.faults]\ndedup = {keeps_one_effect}\nlost_reply_before_write = 0.2\n\
          lost_reply_after_write = 0.15\n"

@@ -1,6 +1,7 @@
 //! SIGKILL at random moments: the run goes on where it stopped, and nothing happens twice or is forgotten.
 //!
-//! `DOGWATCH_KILLS` sets how often one run is killed (20), `DOGWATCH_KILL_SEED` which moments are drawn.
+//! `DOGWATCH_KILLS` sets how often one run is killed (5), `DOGWATCH_KILL_SEED` which moments are drawn,
+//! `DOGWATCH_JOBS` how many jobs there are (24).
 
 #![allow(
     clippy::unwrap_used,
@@ -20,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 #[test]
 fn a_run_killed_again_and_again_keeps_its_promises() {
-    let kills = number_of("DOGWATCH_KILLS", 20);
+    let kills = number_of("DOGWATCH_KILLS", 5);
     let seed = number_of("DOGWATCH_KILL_SEED", 1);
     println!("{kills} kills, DOGWATCH_KILL_SEED={seed}");
     let dir = tempfile::tempdir().unwrap();
@@ -31,8 +32,8 @@ fn a_run_killed_again_and_again_keeps_its_promises() {
             look(&demo.ledger()).query_row("select count(*) from events", [], |row| row.get(0));
         entries.unwrap_or(0_i64)
     };
-    // An uncut run of this seed has about 2500 entries: the kills are spread over them.
-    let stretch = 2000 / kills.max(1);
+    // An uncut run of this seed has more than 17 entries a job: the kills are spread over them.
+    let stretch = u64::from(demo.jobs) * 17 / kills.max(1);
     let mut killed = 0;
     for number in 1..=kills {
         let mut running = Running::start(&mut demo.command());

@@ -1,4 +1,7 @@
-//! The whole practice migration by the binary, judged from its files without dogwatch's own checkers.
+//! The practice migration by the binary, judged from its files without dogwatch's own checkers.
+//!
+//! `DOGWATCH_JOBS` says how many of the 120 jobs there are: 24 unless told, so that a development build needs
+//! seconds. `.ci/run` runs all of them on the release binary.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,7 +37,7 @@ fn done(seed: u64) -> Done {
     }
 }
 
-/// The run of the issue; several tests look at it.
+/// Several tests look at this run.
 fn first() -> &'static Done {
     static FIRST: OnceLock<Done> = OnceLock::new();
     FIRST.get_or_init(|| done(1))
@@ -72,9 +75,9 @@ fn the_report_has_its_documented_shape() {
     };
     same_file("ledger", demo.ledger());
     same_file("world", demo.world());
-    // The week has five days, and a person needs time for fifty decisions.
+    // The week has five days, and a person needs time for each decision.
     let days = report["virtual_days"].as_f64().unwrap();
-    assert!((0.1..5.0).contains(&days), "{days}");
+    assert!((0.01..5.0).contains(&days), "{days}");
     assert!(report["wall_ms"].as_u64().unwrap() > 0);
     for job in demo.jobs()["jobs"].as_array().unwrap() {
         for key in ["id", "state", "reason"] {
@@ -104,13 +107,15 @@ fn the_same_seed_gives_the_same_report_and_jobs() {
 #[test]
 fn the_practice_model_repairs_what_the_script_leaves() {
     let first = first();
-    let rows = scenario();
+    let rows = scenario(first.demo.jobs);
     let ends = first.demo.ends();
     let convertible: BTreeSet<String> = of_class(&rows, "mechanical")
         .union(&of_class(&rows, "repair"))
         .cloned()
         .collect();
-    assert_eq!(convertible.len(), 97);
+    if rows.len() == 120 {
+        assert_eq!(convertible.len(), 97);
+    }
     let left: Vec<_> = convertible
         .iter()
         .filter(|job| ends[*job].0 != "cut_over")
@@ -124,7 +129,9 @@ fn the_practice_model_repairs_what_the_script_leaves() {
     assert_eq!(models["names"], serde_json::json!(["practice model"]));
     assert_eq!(models["prefixes"], 1, "{models}");
     let share = models["cached_share"].as_f64().unwrap();
-    assert!(share >= 0.85, "{models}");
+    // A short run has hardly written its prefix when it ends.
+    let wanted = if rows.len() == 120 { 0.85 } else { 0.7 };
+    assert!(share >= wanted, "{models}");
     // Counted by hand from the turns, not from the report's own sums.
     let ledger = support::look(&first.demo.ledger());
     let (input, read): (i64, i64) = ledger
@@ -134,7 +141,7 @@ fn the_practice_model_repairs_what_the_script_leaves() {
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .unwrap();
-    assert!(read as f64 >= 0.85 * input as f64, "{read} of {input}");
+    assert!(read as f64 >= wanted * input as f64, "{read} of {input}");
     // It misbehaved, and what it did is on record.
     for (tool, outcome) in [("acknowledge", "drift"), ("finish", "error")] {
         let count: i64 = ledger
@@ -144,7 +151,8 @@ fn the_practice_model_repairs_what_the_script_leaves() {
                 |row| row.get(0),
             )
             .unwrap();
-        assert!(count > 0, "{tool} {outcome}");
+        // Too few attempts for something rare, where there are few jobs.
+        assert!(count > 0 || rows.len() < 120, "{tool} {outcome}");
     }
 }
 
@@ -163,8 +171,11 @@ fn one_long_session_costs_more_input() {
         both.compactions,
         both.ratio()
     );
-    assert!(both.turns > 200 && both.compactions > 0, "{both:?}");
-    assert!(both.ratio() > 3.5, "{both:?}");
+    if first.demo.jobs == 120 {
+        assert!(both.turns > 200 && both.compactions > 0, "{both:?}");
+        assert!(both.ratio() > 3.5, "{both:?}");
+    }
+    assert!(both.ratio() > 1.0, "{both:?}");
     // The short side is what the provider's own accounting says, to a tenth.
     let models = &first.report["practice_model"];
     let counted: u64 = ["uncached", "cache_write", "cache_read"]
@@ -195,8 +206,8 @@ fn a_wrong_output_in_production_would_be_seen() {
     let original = support::look(&first.demo.world());
     original.backup("main", copy.path(), None).unwrap();
     let world = rusqlite::Connection::open(copy.path()).unwrap();
-    let rows = scenario();
-    for (job, change) in [
+    let rows = scenario(first.demo.jobs);
+    let changes = [
         (
             "dim_product",
             "update production__dim_product set price_cents = price_cents + 1 where rowid = 7",
@@ -206,14 +217,16 @@ fn a_wrong_output_in_production_would_be_seen() {
             "insert into production__stg_orders select * from production__stg_orders limit 1",
         ),
         (
-            "fct_payments",
-            "delete from production__fct_payments where rowid = (select max(rowid) from production__fct_payments)",
+            "stg_products",
+            "delete from production__stg_products where rowid = (select max(rowid) from production__stg_products)",
         ),
         (
             "ops_vacuum",
             "update production_runs set effect_digest = 'x' where no = (select no from production_jobs where job = 'ops_vacuum')",
         ),
-    ] {
+    ];
+    let there = |job: &str| rows.iter().any(|row| row.job == job);
+    for (job, change) in changes.into_iter().filter(|(job, _)| there(job)) {
         let done = BTreeSet::from([job.to_owned()]);
         assert_eq!(
             different_outputs(&world, &rows, &done),

@@ -18,12 +18,12 @@ use support::{Running, call, dogwatch, entries, json, look, within};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A practice goal of 20 jobs without faults, worked on until only its owner can move it on.
+/// A practice goal of 10 jobs without faults, worked on until only its owner can move it on.
 fn place(dir: &Path) -> PathBuf {
     let text = include_str!("../assets/practice/goal.toml")
         .replace("{limit}", "300")
         .replace("{seed}", "3")
-        .replace("{jobs}", "20");
+        .replace("{jobs}", "10");
     let goal = dir.join("goal.toml");
     std::fs::write(&goal, text).unwrap();
     let ledger = dir.join("ledger.db");

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 fn demo(dir: &Path) -> Command {
     let mut command = dogwatch(&dir.join("ledger.db"));
     command
-        .args(["demo", "--headless", "--jobs", "30", "--speed", "max"])
+        .args(["demo", "--headless", "--jobs", "14", "--speed", "max"])
         .args(["--approve", "practice-owner", "--json", "--dir"])
         .arg(dir);
     command
@@ -47,7 +47,7 @@ fn a_signal_ends_a_run_soon_and_the_next_one_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = dir.path().join("ledger.db");
     for (number, signal) in [Signal::SIGTERM, Signal::SIGINT].into_iter().enumerate() {
-        let mut running = started(dir.path(), 3 + 8 * number as i64);
+        let mut running = started(dir.path(), 3 + 6 * number as i64);
         running.signal(signal);
         let ended = running
             .wait(Duration::from_secs(20))

@@ -3,7 +3,7 @@
 //! Nothing here asks dogwatch's checkers: tables are compared in the world's own file, row by row and with
 //! the scenario's golden values, and effects are counted where they happened.
 
-use super::{Ended, dogwatch, json, look, repository, run};
+use super::{Ended, dogwatch, json, look, number_of, repository, run};
 use dogwatch::world::practice::golden;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -19,8 +19,10 @@ pub struct Demo {
 }
 
 impl Demo {
+    /// Of the size that `DOGWATCH_JOBS` names: all 120 on a release binary, fewer in a development build.
     pub fn new(dir: &Path, seed: u64) -> Self {
-        Self::small(dir, seed, 120)
+        let jobs = number_of("DOGWATCH_JOBS", 24);
+        Self::small(dir, seed, u32::try_from(jobs).unwrap())
     }
 
     /// With fewer jobs.
@@ -85,8 +87,8 @@ pub struct Row {
     pub golden_checksum: String,
 }
 
-/// All 120.
-pub fn scenario() -> Vec<Row> {
+/// The first `jobs` of the 120.
+pub fn scenario(jobs: u32) -> Vec<Row> {
     let mut reader = csv::Reader::from_path(repository("assets/practice/jobs120.csv")).unwrap();
     let head = reader.headers().unwrap().clone();
     let column = |name: &str| head.iter().position(|one| one == name).unwrap();
@@ -94,6 +96,7 @@ pub fn scenario() -> Vec<Row> {
         ["job", "cls", "target", "golden_rows", "golden_checksum"].map(column);
     reader
         .records()
+        .take(jobs as usize)
         .map(|record| {
             let record = record.unwrap();
             Row {
@@ -118,13 +121,13 @@ pub fn of_class(rows: &[Row], class: &str) -> BTreeSet<String> {
 /// Everything that must hold when a whole run has ended, however often it was cut off.
 #[track_caller]
 pub fn assert_kept_its_promises(demo: &Demo, report: &Value) {
-    let rows = scenario();
+    let rows = scenario(demo.jobs);
     let ends = demo.ends();
     let world = look(&demo.world());
     let ledger = look(&demo.ledger());
 
     assert_eq!(report["chain"], "ok");
-    assert_eq!(ends.len(), 120);
+    assert_eq!(ends.len(), demo.jobs as usize);
     for (job, (state, reason)) in &ends {
         assert!(
             ["cut_over", "handed_over", "cancelled"].contains(&state.as_str()),
@@ -137,7 +140,11 @@ pub fn assert_kept_its_promises(demo: &Demo, report: &Value) {
         .filter(|(_, (state, _))| state == "cut_over")
         .map(|(job, _)| job.clone())
         .collect();
-    assert!(done.len() >= 50, "only {} jobs cut over", done.len());
+    assert!(
+        done.len() * 120 >= 50 * ends.len(),
+        "only {} jobs cut over",
+        done.len()
+    );
     for class in ["impossible", "retire"] {
         let wrong: Vec<_> = of_class(&rows, class)
             .intersection(&done)
@@ -232,7 +239,7 @@ fn different_run(world: &Connection, job: &str) -> Option<String> {
     (!same).then(|| format!("old {old:?}, new {new:?}"))
 }
 
-/// The 15 to retire are proposed with evidence, and no other job is.
+/// Those to retire are proposed with evidence, and no other job is.
 fn assert_retirements(
     rows: &[Row],
     ends: &BTreeMap<String, (String, String)>,
@@ -250,14 +257,16 @@ fn assert_retirements(
             proposed.insert(body["origin"].as_str().unwrap().to_owned());
         }
     }
-    assert_eq!(proposed.len(), 15);
     let told: BTreeSet<String> = ends
         .iter()
         .filter(|(_, (_, reason))| reason.starts_with("proposed to retire"))
         .map(|(job, _)| job.clone())
         .collect();
     assert_eq!(told, of_class(rows, "retire"));
-    assert_eq!(told.len(), 15);
+    assert_eq!(proposed.len(), told.len());
+    if rows.len() == 120 {
+        assert_eq!(told.len(), 15);
+    }
 }
 
 /// What happened twice, and what only the world or only the ledger tells of.
@@ -335,7 +344,7 @@ fn assert_counts(
 ) {
     let ended = |state: &str| ends.values().filter(|(one, _)| one == state).count() as u64;
     let jobs = &report["jobs"];
-    assert_eq!(jobs["total"], 120);
+    assert_eq!(jobs["total"], ends.len());
     assert_eq!(jobs["open"], 0);
     for state in ["cut_over", "handed_over", "cancelled"] {
         assert_eq!(jobs[state], ended(state), "{state}");
