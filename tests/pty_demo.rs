@@ -8,7 +8,7 @@ use dogwatch::ledger::{Reader, engine_runs};
 use dogwatch::model::GoalId;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use pty_support::Term;
+use pty_support::{Term, processor_time};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -190,7 +190,7 @@ fn an_operator_looks_decides_leaves_and_finds_everything_again() {
 
 /// Requirement 2, with an engine at work: no signal is sent by this test, the terminal is just gone.
 #[test]
-fn a_lost_terminal_ends_the_interface_and_not_the_work() {
+fn requirement_02_a_lost_terminal_ends_the_interface_and_not_the_work() {
     let demo = Demo::new();
     let mut term = demo.start();
     term.sees("Jobs 120");
@@ -216,7 +216,7 @@ fn a_lost_terminal_ends_the_interface_and_not_the_work() {
 /// Requirement 2, where no SIGHUP is delivered: the interface is the child of a session leader that ignores
 /// hang-ups, as under `ssh -t host sh -c …`. A program that only waits for the signal stays for ever.
 #[test]
-fn a_dead_terminal_is_noticed_without_any_signal() {
+fn requirement_02_a_dead_terminal_is_noticed_without_any_signal() {
     let mut sleeps = Term::nested(Path::new("/bin/sleep"), ["60"]);
     std::thread::sleep(Duration::from_millis(300));
     sleeps.hang_up();
@@ -241,16 +241,26 @@ fn a_dead_terminal_is_noticed_without_any_signal() {
     assert!(demo.ledger().exists(), "{out:?}");
     let ledger = demo.ledger();
     let words = ["attach", "--ledger", ledger.to_str().unwrap()];
-    let mut term = Term::nested(Demo::program(), words);
-    term.sees("Jobs 3");
-    term.hang_up();
-    let took = term.exits(Duration::from_secs(1));
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    for nested in [true, false] {
+        let mut term = match nested {
+            true => Term::nested(Demo::program(), words),
+            false => Term::start(Demo::program(), words),
+        };
+        term.sees("Jobs 3");
+        let own = term.own_process(nested);
+        let (took, used) = term.hang_up_and_exits(own, Duration::from_secs(1));
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        // A loop over a dead descriptor would use all of it.
+        assert!(used <= Duration::from_millis(50), "{used:?} of {took:?}");
+        // And the measure sees work where there is some.
+        let busy = processor_time(std::process::id()).unwrap();
+        assert!(busy > Duration::ZERO, "nothing is measured");
+    }
 }
 
 /// Requirement 10: this terminal answers nothing, and nothing is asked of it.
 #[test]
-fn start_up_asks_the_terminal_nothing_and_paints_without_an_answer() {
+fn requirement_10_start_up_asks_the_terminal_nothing_and_paints_without_an_answer() {
     let demo = Demo::new();
     let dir = demo.dir.path().to_str().unwrap();
     let words = [
@@ -290,7 +300,7 @@ fn start_up_asks_the_terminal_nothing_and_paints_without_an_answer() {
 
 /// Requirement 20: it is sent to the terminal, and nothing more is claimed.
 #[test]
-fn copying_goes_through_the_terminal_and_says_so() {
+fn requirement_20_copying_goes_through_the_terminal_and_says_so() {
     let demo = Demo::new();
     let dir = demo.dir.path().to_str().unwrap();
     let words = [
@@ -314,7 +324,7 @@ fn copying_goes_through_the_terminal_and_says_so() {
 
 /// Requirement 15: what needs a person is told by the engine that went on without a terminal.
 #[test]
-fn a_headless_engine_tells_a_command_what_needs_a_person() {
+fn requirement_15_a_headless_engine_tells_a_command_what_needs_a_person() {
     let demo = Demo::new();
     let told = demo.dir.path().join("told");
     let config = demo.dir.path().join("config.toml");
@@ -398,7 +408,7 @@ impl Drop for Tmux {
 
 /// Requirements 2 and 16, in tmux itself: the pane is closed while work runs; nothing is lost.
 #[test]
-fn closing_a_tmux_pane_detaches_the_work() {
+fn requirement_02_closing_a_tmux_pane_detaches_the_work() {
     if Command::new("tmux").arg("-V").output().is_err() {
         return;
     }

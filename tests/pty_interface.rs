@@ -71,6 +71,7 @@ fn child_interface() {
         notify: NotifyBy::default(),
         keys: vec![],
         tour: false,
+        amender: None,
         engine,
     });
     std::fs::write(Path::new(&dir).join("left"), format!("{left:?}")).unwrap();
@@ -346,7 +347,7 @@ fn an_operator_filters_opens_steps_approves_and_leaves() {
 
 /// Requirement 2.
 #[test]
-fn a_terminal_that_goes_away_ends_it_at_once() {
+fn requirement_02_a_terminal_that_goes_away_ends_it_at_once() {
     let mut term = Term::start("engine");
     term.sees("Jobs 3");
     drop(term.writer.take());
@@ -360,7 +361,7 @@ fn a_terminal_that_goes_away_ends_it_at_once() {
 
 /// Requirement 1.
 #[test]
-fn a_signal_to_end_gives_the_terminal_back() {
+fn requirement_01_a_signal_to_end_gives_the_terminal_back() {
     let mut term = Term::start("");
     term.sees("Jobs 3");
     term.keys("m");
@@ -412,7 +413,7 @@ fn suspending_gives_the_terminal_back_and_going_on_draws_again() {
 
 /// Requirement 8.
 #[test]
-fn nothing_is_sent_while_nothing_changes() {
+fn requirement_08_nothing_is_sent_while_nothing_changes() {
     let term = Term::start("");
     term.sees("Jobs 3");
     std::thread::sleep(Duration::from_millis(500));
@@ -423,7 +424,7 @@ fn nothing_is_sent_while_nothing_changes() {
 
 /// Requirement 3.
 #[test]
-fn leaving_an_engine_in_this_process_offers_to_detach() {
+fn requirement_03_leaving_an_engine_in_this_process_offers_to_detach() {
     let mut term = Term::start("engine");
     term.sees("Jobs 3");
     term.keys("q");

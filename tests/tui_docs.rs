@@ -58,7 +58,7 @@ fn numbers(line: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Tests by the requirements that their comments name.
+/// Tests by the requirements that their names or comments name.
 fn held() -> BTreeMap<u32, Vec<String>> {
     let mut files = Vec::new();
     for dir in ["src/tui", "src/cli", "tests"] {
@@ -77,6 +77,10 @@ fn held() -> BTreeMap<u32, Vec<String>> {
             } else if let Some(rest) = line.strip_prefix("fn ") {
                 if is_test {
                     let name = rest.split('(').next().unwrap();
+                    let own = name.strip_prefix("requirement_");
+                    named.extend(own.and_then(|rest| rest.get(..2)?.parse::<u32>().ok()));
+                    named.sort_unstable();
+                    named.dedup();
                     for number in &named {
                         held.entry(*number).or_default().push(name.to_owned());
                     }
@@ -97,9 +101,12 @@ fn the_documented_keys_are_the_table_s() {
 #[test]
 fn every_requirement_is_held_by_a_test_that_names_it() {
     let held = held();
-    let missing: Vec<u32> = (1..=20)
-        .filter(|number| !held.contains_key(number))
-        .collect();
+    let by_name = |number: &u32| {
+        let own = format!("requirement_{number:02}_");
+        let mut names = held.get(number).into_iter().flatten();
+        names.any(|name| name.starts_with(&own))
+    };
+    let missing: Vec<u32> = (1..=20).filter(|number| !by_name(number)).collect();
     assert_eq!(missing, [0_u32; 0]);
     let mut table = String::from("| number | tests |\n|---|---|\n");
     for (number, names) in &held {

@@ -108,9 +108,14 @@ pub fn agreed(questions: &[String], me: &Account, yes: bool) -> Result<Vec<Strin
                 "Nothing was written. Make it clear in the goal file, or answer yes (--yes).",
             ));
         }
-        answers.push(format!("{question} {me}: yes"));
+        answers.push(answer(question, me));
     }
     Ok(answers)
+}
+
+/// How an agreement is kept.
+pub fn answer(question: &str, me: &Account) -> String {
+    format!("{question} {me}: yes")
 }
 
 fn asked_on_terminal(question: &str) -> Result<bool, CliError> {

@@ -1,7 +1,7 @@
 //! `dogwatch amend FILE`: what another contract version would do, and putting it in force.
 
 use super::Common;
-use super::adopt::agreed;
+use super::adopt::{agreed, answer};
 use super::check::{ReadGoal, read_goal};
 use super::decision::await_answer;
 use super::error::{CliError, ExitCode};
@@ -232,21 +232,8 @@ pub fn submit_amendment(
     me: &Account,
     answers: Vec<String>,
 ) -> Result<DecisionId, LedgerError> {
-    let ReadGoal {
-        goal,
-        text,
-        overrides,
-    } = &proposal.read;
-    let act = Act::Amend {
-        from: proposal.row.version,
-        base: proposal.row.digest.clone(),
-        contract: goal.contract.digest.clone(),
-        text: digest_bytes(text.as_bytes()),
-        base_dir: goal.base_dir.display().to_string(),
-        overrides: overrides.clone(),
-        answers,
-        why: why.to_owned(),
-    };
+    let act = act_of(proposal, why, answers);
+    let ReadGoal { goal, text, .. } = &proposal.read;
     let nobody = JobId::from("");
     submit_with(
         path,
@@ -258,6 +245,86 @@ pub fn submit_amendment(
         Clock::Real.now(),
         &[text.as_bytes()],
     )
+}
+
+/// What asks for an amendment; it names the text by its digest.
+fn act_of(proposal: &Proposal, why: &str, answers: Vec<String>) -> Act {
+    let ReadGoal {
+        goal,
+        text,
+        overrides,
+    } = &proposal.read;
+    Act::Amend {
+        from: proposal.row.version,
+        base: proposal.row.digest.clone(),
+        contract: goal.contract.digest.clone(),
+        text: digest_bytes(text.as_bytes()),
+        base_dir: goal.base_dir.display().to_string(),
+        overrides: overrides.clone(),
+        answers,
+        why: why.to_owned(),
+    }
+}
+
+/// Reads changed goal files for the interface, which knows none.
+pub struct FileAmender {
+    ledger: PathBuf,
+}
+
+impl FileAmender {
+    /// Over a ledger's file.
+    pub fn new(ledger: &Path) -> Self {
+        Self {
+            ledger: ledger.to_path_buf(),
+        }
+    }
+
+    fn read(&self, file: &str) -> Result<crate::tui::amend::Proposal, CliError> {
+        let reader = Reader::open(&self.ledger)?;
+        let proposal = propose(&reader, &from_home(file), &[])?;
+        let now = engine_time(reader.view(), Clock::Real.now())?;
+        let impact = preview_from(
+            reader.view(),
+            &proposal.old.contract,
+            proposal.row.version,
+            &proposal.read.goal.contract,
+            now,
+            None,
+        )?;
+        let me = Account::current();
+        let questions = new_questions(&proposal);
+        let answers = questions.iter().map(|one| answer(one, &me)).collect();
+        Ok(crate::tui::amend::Proposal {
+            goal: proposal.read.goal.contract.id.clone(),
+            from: impact.from_version,
+            base: proposal.row.digest.clone(),
+            to: impact.to_version,
+            owner: proposal.old.contract.owner.clone(),
+            act: act_of(&proposal, "", answers),
+            me,
+            questions,
+            impact: impact.lines(),
+            old_text: proposal.old_text,
+            new_text: proposal.read.text,
+        })
+    }
+}
+
+impl crate::tui::amend::Amender for FileAmender {
+    fn propose(&mut self, file: &str) -> Result<crate::tui::amend::Proposal, String> {
+        self.read(file).map_err(|error| {
+            let words = [error.what.as_str(), error.hint.as_str()];
+            words.join("\n").trim_end().to_owned()
+        })
+    }
+}
+
+/// No shell stands between the operator and this: `~/` is the account's own folder.
+fn from_home(file: &str) -> PathBuf {
+    match (file.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => PathBuf::from(file),
+    }
 }
 
 /// What is ambiguous in the new file and was not in the old one.

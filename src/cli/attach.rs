@@ -1,6 +1,7 @@
 //! `dogwatch attach`: the interface; and how it is opened over an engine of this process.
 
 use super::Common;
+use super::amend::FileAmender;
 use super::config::{self, Config};
 use super::error::{CliError, ExitCode};
 use super::launch::{Launch, launch};
@@ -113,6 +114,7 @@ impl Screen {
             notify: config.notify,
             keys: config.keys,
             tour: self.tour,
+            amender: Some(Box::new(FileAmender::new(ledger))),
             engine,
         }
     }

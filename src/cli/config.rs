@@ -527,7 +527,7 @@ mod tests {
 
     /// Requirement 16.
     #[test]
-    fn keys_are_rebound_and_conflicts_refused_by_name() {
+    fn requirement_16_keys_are_rebound_and_conflicts_refused_by_name() {
         let config = parse("[keys]\nfreeze = [\"F\"]\n").unwrap();
         assert_eq!(config.keys, [("freeze".to_owned(), vec![Key::char('F')])]);
         let why = parse("[keys]\nhelp = [\"F\"]\nfreeze = [\"y\"]\n").unwrap_err();

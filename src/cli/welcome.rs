@@ -7,14 +7,17 @@ use super::{Common, attach, demo};
 use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 const WELCOME: &str = "\
-dogwatch supervises goals that take days to months: it works on them, checks every claim against the
-environment, and asks you before anything runs in production.
+dogwatch supervises goals that take days to months: it works on them, checks
+every claim against the environment, and asks you before anything runs in
+production.
 
 There is no ledger yet. Two ways to begin:
 
-  dogwatch demo --tour     practice: an invented retailer's 120 jobs, nothing outside is touched
+  dogwatch demo --tour        practice: an invented retailer's 120 jobs;
+                              nothing outside is touched
   dogwatch check GOAL.toml    read a goal file of yours, then
-  dogwatch run GOAL.toml      adopt it and work on it (docs/goal-file.md says what can stand in it)";
+  dogwatch run GOAL.toml      adopt it and work on it
+                              (docs/goal-file.md says what can stand in it)";
 
 /// Opens the interface, or says how to begin.
 ///
@@ -48,4 +51,17 @@ fn asks(question: &str) -> Result<bool, CliError> {
         .read_line(&mut line)
         .map_err(failed)?;
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Requirement 13: it is read in a terminal of the design size, before anything is drawn.
+    #[test]
+    fn the_welcome_fits_the_design_size() {
+        let lines: Vec<&str> = WELCOME.lines().collect();
+        assert!(lines.iter().all(|line| line.chars().count() <= 80));
+        assert!(lines.len() <= 20);
+    }
 }

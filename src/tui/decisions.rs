@@ -1,17 +1,23 @@
 //! How the interface asks for something: an entry in the ledger, never a call into the engine.
 
 use crate::ledger::Act;
-use crate::ledger::decide::{origin, submit};
+use crate::ledger::decide::{origin, submit_with};
 use crate::model::{Account, DecisionId, GoalId, JobId, TimeMs};
 use std::path::PathBuf;
 
 /// Takes decisions and makes them durable.
 pub trait Decisions: Send {
-    /// Writes one; its id finds the engine's answer.
+    /// Writes one, with the text that it names, if it names one; its id finds the engine's answer.
     ///
     /// # Errors
     /// One sentence for the operator; nothing was written.
-    fn submit(&mut self, goal: &GoalId, job: &JobId, act: Act) -> Result<DecisionId, String>;
+    fn submit(
+        &mut self,
+        goal: &GoalId,
+        job: &JobId,
+        act: Act,
+        text: Option<&str>,
+    ) -> Result<DecisionId, String>;
 }
 
 /// Decisions into a ledger file.
@@ -34,9 +40,17 @@ impl LedgerDecisions {
 }
 
 impl Decisions for LedgerDecisions {
-    fn submit(&mut self, goal: &GoalId, job: &JobId, act: Act) -> Result<DecisionId, String> {
+    fn submit(
+        &mut self,
+        goal: &GoalId,
+        job: &JobId,
+        act: Act,
+        text: Option<&str>,
+    ) -> Result<DecisionId, String> {
         let wall = TimeMs::from_timestamp(jiff::Timestamp::now());
-        submit(&self.path, goal, job, act, &self.account, &self.from, wall)
+        let (path, by, from) = (&self.path, &self.account, &self.from);
+        let bodies: Vec<&[u8]> = text.into_iter().map(str::as_bytes).collect();
+        submit_with(path, goal, job, act, by, from, wall, &bodies)
             .map_err(|error| format!("{error}. {}", error.hint()))
     }
 }

@@ -1,6 +1,7 @@
 //! The interface: reads the ledger, shows it, and writes decisions into it. It never touches the
 //! engine's state.
 
+pub mod amend;
 pub mod app;
 pub mod decisions;
 pub mod keymap;
@@ -53,6 +54,8 @@ pub struct Options {
     pub keys: Vec<(String, Vec<keymap::Key>)>,
     /// Begin with the guided tour.
     pub tour: bool,
+    /// Who reads changed goal files; without one they are amended on the command line only.
+    pub amender: Option<Box<dyn amend::Amender>>,
     /// Whether the engine runs in this process.
     pub engine: EngineHere,
 }

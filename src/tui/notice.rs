@@ -120,7 +120,7 @@ impl NotifyBy {
 /// One thing that needs a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// `approval`, `to_verify`, `question`, `alert`.
+    /// `differences`, `approval`, `to_verify`, `question`, `alert`.
     pub what: &'static str,
     /// Its id.
     pub id: String,
@@ -173,6 +173,7 @@ impl Heard {
 /// A need as it is told, under what tells it from others.
 fn item(need: &Need) -> (String, Item) {
     let (what, id) = match &need.what {
+        NeedWhat::Drift => ("differences", need.since.0.to_string()),
         NeedWhat::Approval(id) => ("approval", id.to_string()),
         NeedWhat::Verify(_, id) => ("to_verify", id.to_string()),
         NeedWhat::Question(_, id) => ("question", id.clone()),

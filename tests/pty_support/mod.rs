@@ -150,6 +150,37 @@ impl Term {
         panic!("still runs after {within:?}\n{}", self.text());
     }
 
+    /// The program's own number: of the leader's child where it was started by [`Term::nested`].
+    pub fn own_process(&self, nested: bool) -> u32 {
+        let leader = self.child.process_id().unwrap();
+        if !nested {
+            return leader;
+        }
+        let path = format!("/proc/{leader}/task/{leader}/children");
+        let children = std::fs::read_to_string(path).unwrap();
+        children.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    /// Takes the terminal away and waits for the program's end: how long that took, and the processor's time
+    /// that it used from then on.
+    pub fn hang_up_and_exits(&mut self, process: u32, within: Duration) -> (Duration, Duration) {
+        let before = processor_time(process).unwrap();
+        let mut used = Duration::ZERO;
+        self.hang_up();
+        let begun = Instant::now();
+        while begun.elapsed() < within {
+            match processor_time(process) {
+                Some(now) => used = now.saturating_sub(before),
+                None => return (begun.elapsed(), used),
+            }
+            if self.child.try_wait().unwrap().is_some() {
+                return (begun.elapsed(), used);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        panic!("still runs after {within:?}, having used {used:?}");
+    }
+
     /// Alternate screen left, cursor shown, pastes and mouse off, line mode and echo back.
     pub fn is_restored(&self) {
         self.until("the terminal as it was", |screen| {
@@ -189,6 +220,18 @@ impl Drop for Term {
         drop(self.child.wait());
         self.stop.store(true, Ordering::SeqCst);
     }
+}
+
+/// What a process used of the processor, in user and kernel mode, to a hundredth of a second; none when it is
+/// gone. An ended one that nobody waited for still says it.
+pub fn processor_time(process: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name may hold anything; what follows its bracket does not.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<u64>().ok());
+    let ticks = ticks(11)? + ticks(12)?;
+    Some(Duration::from_millis(ticks * 10))
 }
 
 /// Reads without blocking, so that the thread and its descriptor can be ended.

@@ -3,7 +3,7 @@
 use super::msg::Effect;
 use super::overlay::{Ask, Overlay};
 use super::place::{Kind, Place};
-use super::{Answer, Frozen, Model, ask, go};
+use super::{Answer, Frozen, Model, ask, ask_goal, go};
 use crate::ledger::Act;
 use crate::model::JobState;
 use crate::tui::Leave;
@@ -66,6 +66,11 @@ pub fn unavailable(model: &Model, action: Action) -> Option<String> {
         Action::PrevVersion | Action::NextVersion if model.snapshot.versions.len() < 2 => {
             no("the contract has one version; dogwatch amend makes the next")
         }
+        Action::AcceptDrift
+        | Action::CompareAgain
+        | Action::PutInForce
+        | Action::ReadAgain
+        | Action::RuleSpin => ask_goal::unavailable(model, action),
         Action::NextNeed if model.snapshot.needs.is_empty() => no("nothing needs a person now"),
         _ => None,
     }
@@ -85,15 +90,7 @@ fn decision_unavailable(model: &Model) -> Option<String> {
     if model.asked_about(&request.approval).is_some() {
         return Some("already decided here; the engine has not answered yet".to_owned());
     }
-    if model.frozen.is_some() {
-        return Some(
-            "the display is frozen; z thaws it, then decide on what is true now".to_owned(),
-        );
-    }
-    if model.arming_left().is_some() {
-        return Some("the request was drawn only just now; read it first".to_owned());
-    }
-    None
+    ask_goal::not_now(model, "the request was drawn")
 }
 
 /// Does an action of the current view.
@@ -107,6 +104,8 @@ pub fn dispatch(model: &mut Model, action: Action) -> Vec<Effect> {
     }
     match action {
         Action::Pause => ask::pause(model),
+        Action::CompareAgain => ask_goal::compare_again(model),
+        Action::ReadAgain => ask_goal::read_again(model),
         Action::LookAgain => {
             if let Place::Operation(job, operation) = model.place() {
                 let what = format!("look again at {job}");
@@ -248,6 +247,8 @@ fn copy(model: &mut Model) -> Vec<Effect> {
                 .find(|line| Some(line.seq.to_string().as_str()) == list.target())
                 .map(|line| line.text.clone())
         }
+        Place::Drift => model.difference().map(|row| row.item.0.clone()),
+        Place::Amendment => model.proposal().map(|one| one.new_text.clone()),
         Place::Root(Kind::Goal) => model.snapshot.contract_text.clone(),
         Place::Root(_) => model.list().target().map(str::to_owned),
     };

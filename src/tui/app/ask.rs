@@ -1,13 +1,13 @@
 //! Asking for something: dialogs, and what they send.
 
-use super::Model;
 use super::msg::Effect;
 use super::overlay::{Ask, Focus, Overlay, Purpose};
 use super::place::{Kind, Place};
+use super::{Model, ask_goal};
 use crate::ledger::Act;
-use crate::model::{Action as Effected, JobId};
+use crate::model::{Action as Effected, DriftId, JobId};
 use crate::tui::keymap::Action;
-use ratatui_textarea::TextArea;
+use ratatui_textarea::{CursorMove, TextArea};
 
 /// Jobs that an action concerns: the marked ones, or the one here.
 fn targets(model: &Model) -> Vec<JobId> {
@@ -22,6 +22,36 @@ fn name_of(jobs: &[JobId]) -> String {
         [one] => one.to_string(),
         many => format!("{} jobs", many.len()),
     }
+}
+
+/// The jobs that something is asked of, for a dialog.
+fn names(ask: &Ask) -> Vec<String> {
+    ask.items.iter().map(|(job, _)| job.to_string()).collect()
+}
+
+/// A dialog that asks for a text; what was typed for the same thing before is there again.
+pub fn text(model: &Model, purpose: Purpose, ask: Ask) -> Overlay {
+    let kept = model.draft(&draft_name(&purpose, &ask));
+    let mut area = TextArea::new(kept.lines().map(str::to_owned).collect());
+    area.move_cursor(CursorMove::Bottom);
+    area.move_cursor(CursorMove::End);
+    Overlay::Text {
+        purpose,
+        ask,
+        area: Box::new(area),
+        focus: Focus::Text,
+    }
+}
+
+/// Under what a text is kept that was typed and not sent.
+pub fn draft_name(purpose: &Purpose, ask: &Ask) -> String {
+    let way = match purpose {
+        Purpose::Rule { happened: true, .. } => " that it happened",
+        Purpose::Rule { .. } => " that it did not happen",
+        Purpose::Undone => " that it was undone",
+        _ => "",
+    };
+    format!("{}{way}", ask.what)
 }
 
 /// Pauses or resumes; reversible, so one job needs no second question.
@@ -45,6 +75,7 @@ pub fn pause(model: &mut Model) -> Vec<Effect> {
                 "{verb} {} jobs: what runs goes on, nothing new is started.",
                 ask.items.len()
             ),
+            names: names(&ask),
             ask,
             yes: false,
         });
@@ -92,6 +123,7 @@ pub fn dialog(model: &mut Model, action: Action) -> bool {
             let effect = format!("Begin {} again from the first strategy.", name_of(&jobs));
             if jobs.len() > 1 {
                 Overlay::Targets {
+                    names: names(&ask),
                     ask,
                     effect,
                     yes: false,
@@ -100,6 +132,16 @@ pub fn dialog(model: &mut Model, action: Action) -> bool {
                 Overlay::Confirm { ask, effect }
             }
         }
+        Action::AcceptDrift => ask_goal::accept_drift(model),
+        Action::PutInForce => match ask_goal::put_in_force(model) {
+            Some(overlay) => overlay,
+            None => return true,
+        },
+        Action::AmendFile => ask_goal::amend_file(model),
+        Action::RuleSpin => match ask_goal::rule_on_alarm(model) {
+            Some(overlay) => overlay,
+            None => return true,
+        },
         Action::Answer => match answer(model) {
             Some(overlay) => overlay,
             None => return true,
@@ -119,17 +161,14 @@ fn answer(model: &Model) -> Option<Overlay> {
         question: open.question.clone(),
         text: String::new(),
     };
-    Some(Overlay::Text {
-        purpose: Purpose::Answer {
-            asked: open.text.clone(),
-        },
-        ask: Ask {
-            what: format!("answer {job}"),
-            items: vec![(job, act)],
-        },
-        area: Box::new(TextArea::default()),
-        focus: Focus::Text,
-    })
+    let purpose = Purpose::Answer {
+        asked: open.text.clone(),
+    };
+    let ask = Ask {
+        what: format!("answer {job}"),
+        items: vec![(job, act)],
+    };
+    Some(text(model, purpose, ask))
 }
 
 fn text_dialog(model: &Model, action: Action) -> Overlay {
@@ -157,15 +196,11 @@ fn text_dialog(model: &Model, action: Action) -> Overlay {
             },
         ),
     };
-    Overlay::Text {
-        purpose,
-        ask: Ask {
-            what: format!("{verb} {}", name_of(&jobs)),
-            items: jobs.into_iter().map(|job| (job, act.clone())).collect(),
-        },
-        area: Box::new(TextArea::default()),
-        focus: Focus::Text,
-    }
+    let ask = Ask {
+        what: format!("{verb} {}", name_of(&jobs)),
+        items: jobs.into_iter().map(|job| (job, act.clone())).collect(),
+    };
+    text(model, purpose, ask)
 }
 
 /// What a request asks for.
@@ -187,15 +222,11 @@ fn decide(model: &Model, approve: bool) -> Option<Overlay> {
             digest,
             reason: String::new(),
         };
-        return Some(Overlay::Text {
-            purpose: Purpose::Reject,
-            ask: Ask {
-                what: format!("reject {} of {job}", noun(request.action)),
-                items: vec![(job, act)],
-            },
-            area: Box::new(TextArea::default()),
-            focus: Focus::Text,
-        });
+        let ask = Ask {
+            what: format!("reject {} of {job}", noun(request.action)),
+            items: vec![(job, act)],
+        };
+        return Some(text(model, Purpose::Reject, ask));
     }
     let high_risk = model.row_of(&job).is_some_and(|row| row.high_risk);
     let effect = match request.action {
@@ -224,30 +255,56 @@ fn decide(model: &Model, approve: bool) -> Option<Overlay> {
     })
 }
 
-/// Sends what a dialog asked, unless the request it decides is another one by now.
+/// What nobody can mean any more: the thing decided is another one by now.
+fn outdated(model: &Model, act: &Act) -> Option<&'static str> {
+    let shot = &model.snapshot;
+    match act {
+        Act::Approve { approval, digest }
+        | Act::Reject {
+            approval, digest, ..
+        } => model
+            .request()
+            .is_some_and(|shown| {
+                shown.approval == *approval && (shown.digest != *digest || shown.state != "open")
+            })
+            .then_some("the request changed meanwhile; nothing was sent"),
+        Act::AcceptDrift { items } => {
+            let open = |id: &DriftId| {
+                let mut rows = shot.drift.iter();
+                rows.any(|row| row.item == *id && row.state == "open")
+            };
+            let all = items.iter().all(open);
+            (!all).then_some("the differences changed meanwhile; nothing was sent")
+        }
+        Act::Amend { base, .. } => shot
+            .contract
+            .as_ref()
+            .is_some_and(|row| row.digest != *base)
+            .then_some("another version took force meanwhile; nothing was sent"),
+        _ => None,
+    }
+}
+
+/// Sends what a dialog asked, unless what it decides is something else by now.
 pub fn submit(model: &mut Model, ask: Ask) -> Vec<Effect> {
+    submit_typed(model, ask, None)
+}
+
+/// The same, with what was typed for it and under which name that is kept if it is refused.
+pub fn submit_typed(model: &mut Model, ask: Ask, typed: Option<(String, String)>) -> Vec<Effect> {
     let Some(goal) = model.snapshot.goal.as_ref().map(|goal| goal.goal.clone()) else {
         model.say("there is no goal to ask this for", true);
         return Vec::new();
     };
+    if let Some(why) = ask.items.iter().find_map(|(_, act)| outdated(model, act)) {
+        model.say(why, true);
+        return Vec::new();
+    }
     let mut effects = Vec::new();
     let many = ask.items.len() > 1;
     for (job, act) in ask.items {
         let approval = match &act {
-            Act::Approve { approval, digest }
-            | Act::Reject {
-                approval, digest, ..
-            } => {
-                let changed = model.request().is_some_and(|shown| {
-                    shown.approval == *approval
-                        && (shown.digest != *digest || shown.state != "open")
-                });
-                if changed {
-                    model.say("the request changed meanwhile; nothing was sent", true);
-                    return Vec::new();
-                }
-                Some(approval.clone())
-            }
+            Act::Approve { approval, .. } | Act::Reject { approval, .. } => Some(approval.clone()),
             _ => None,
         };
         let what = if many {
@@ -255,14 +312,20 @@ pub fn submit(model: &mut Model, ask: Ask) -> Vec<Effect> {
         } else {
             ask.what.clone()
         };
-        let local = model.remember(what, approval);
+        let text = match (&act, model.proposal()) {
+            (Act::Amend { .. }, Some(proposal)) => Some(proposal.new_text.clone()),
+            _ => None,
+        };
+        let local = model.remember(what, approval, typed.clone());
         effects.push(Effect::Submit {
             local,
             goal: goal.clone(),
             job,
             act,
+            text,
         });
     }
     model.marks.clear();
+    model.drift_marks.clear();
     effects
 }

@@ -25,6 +25,8 @@ pub struct Asked {
     pub what: String,
     /// The request it decides, if it does.
     pub approval: Option<ApprovalId>,
+    /// What was typed for it, and under which name it is kept should it be refused.
+    pub typed: Option<(String, String)>,
     /// Where it stands.
     pub answer: Answer,
     /// When it was asked.

@@ -104,6 +104,11 @@ pub fn opened(model: &mut Model, action: Action) -> bool {
         Action::PrevAttempt | Action::NextAttempt | Action::FirstAttempt | Action::LastAttempt => {
             step_attempt(model, action);
         }
+        Action::Drift => {
+            if model.place() != Place::Drift {
+                model.go(Place::Drift);
+            }
+        }
         Action::Unfold => {
             model.unfolded = !model.unfolded;
             model.scroll = 0;
@@ -128,6 +133,9 @@ pub fn opened(model: &mut Model, action: Action) -> bool {
                     true,
                 );
             }
+        }
+        Action::Mark | Action::MarkAll | Action::MarkNone if model.kind() == Kind::Drift => {
+            mark_difference(model, action);
         }
         Action::Mark | Action::MarkRange | Action::MarkAll | Action::MarkNone => {
             mark(model, action)
@@ -175,6 +183,10 @@ pub fn open_row(model: &mut Model) {
                 model.drill(Place::Alert(Seq(seq)));
             }
         }
+        Kind::Drift => {
+            let job = model.difference().and_then(|row| row.job.clone());
+            open_job_of(model, job, "this difference concerns the whole goal");
+        }
         Kind::Log => {
             let seq = target.parse().ok().map(Seq);
             let lines = &model.snapshot.log.lines;
@@ -202,6 +214,7 @@ fn next_need(model: &mut Model) {
         NeedWhat::Verify(job, operation) => Place::Operation(job.clone(), operation.clone()),
         NeedWhat::Question(job, id) => Place::Question(job.clone(), id.clone()),
         NeedWhat::Alert(seq) => Place::Alert(*seq),
+        NeedWhat::Drift => Place::Drift,
     };
     let needs = &model.snapshot.needs;
     let undecided = |what: &NeedWhat| match what {
@@ -323,6 +336,30 @@ fn next_sort(sort: JobSort) -> JobSort {
         JobSort::Tries => JobSort::Progress,
         JobSort::Progress => JobSort::Queries,
         JobSort::Queries => JobSort::Position,
+    }
+}
+
+fn mark_difference(model: &mut Model, action: Action) {
+    let open = model
+        .snapshot
+        .drift
+        .iter()
+        .filter(|row| row.state == "open");
+    match action {
+        Action::MarkNone => model.drift_marks.clear(),
+        Action::MarkAll => model.drift_marks = open.map(|row| row.item.0.clone()).collect(),
+        _ => {
+            let mut list = model.list();
+            let target = list.target().map(str::to_owned);
+            let Some(target) = target.filter(|id| open.clone().any(|row| row.item.0 == *id)) else {
+                return;
+            };
+            if !model.drift_marks.remove(&target) {
+                model.drift_marks.insert(target);
+            }
+            list.step(&model.ids(), 1);
+            model.lists.insert(Kind::Drift, list);
+        }
     }
 }
 

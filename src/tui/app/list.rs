@@ -155,7 +155,7 @@ mod tests {
     proptest! {
         /// Requirement 5.
         #[test]
-        fn between_keys_the_target_stays_or_is_said_to_be_gone(
+        fn requirement_05_between_keys_the_target_stays_or_is_said_to_be_gone(
             steps in proptest::collection::vec(happening(), 1..40),
             height in 1..12_usize,
         ) {

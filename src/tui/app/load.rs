@@ -205,6 +205,9 @@ impl Loader {
         shot.contract = view.contract(&goal)?;
         self.read_contract(view, &mut shot)?;
         shot.unsettled = view.unsettled(&goal)?;
+        if shot.overview.held > 0 {
+            shot.drift = view.drift(&goal)?;
+        }
         shot.alerts = view.alerts(&goal)?;
         shot.questions = view.open_questions(&goal)?;
         load_needs(view, &goal, &mut shot)?;
@@ -276,6 +279,9 @@ impl Loader {
             }
             Place::Alert(seq) => {
                 shot.outages = view.outages(goal)?;
+                shot.spins = view.spins(goal)?;
+                shot.overrules = view.overrules(goal)?;
+                shot.first_job = view.first_jobs(goal, 1)?.pop();
                 let alert = shot.alerts.iter().find(|row| row.seq == *seq);
                 shot.before_alert = match alert.and_then(|row| row.job.as_ref()) {
                     Some(job) => {
@@ -286,7 +292,8 @@ impl Loader {
                     None => view.log(Some(Seq(seq.0 + 1)), ALERT_ENTRIES)?,
                 };
             }
-            Place::Root(_) => {}
+            Place::Drift => shot.drift = view.drift(goal)?,
+            Place::Amendment | Place::Root(_) => {}
         }
         Ok(())
     }

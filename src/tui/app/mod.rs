@@ -2,7 +2,9 @@
 
 pub mod act;
 mod ask;
+pub mod ask_goal;
 mod asked;
+mod deciding;
 mod go;
 pub mod layout;
 pub mod list;
@@ -23,7 +25,8 @@ pub use update::{next_deadline, update};
 
 use crate::ledger::filter::Filter;
 use crate::ledger::read::{ApprovalRow, AttemptRow, JobQuery, JobRow, JobSort, QuestionRow};
-use crate::model::{ApprovalId, AttemptNo, ContractVersion, Digest, GoalId, JobId};
+use crate::model::{AttemptNo, ContractVersion, GoalId, JobId};
+use crate::tui::amend::Amendment;
 use crate::tui::keymap::Keymap;
 use crate::tui::notice::Heard;
 use crate::tui::text::Line;
@@ -43,6 +46,8 @@ pub const ARMING_MS: u64 = 750;
 const NOTE_MS: u64 = 6_000;
 /// Decisions of this interface that are remembered.
 const MAX_ASKED: usize = 64;
+/// Texts kept that were typed and not sent.
+const MAX_DRAFTS: usize = 32;
 
 /// All of the interface's state.
 #[derive(Debug, Clone)]
@@ -75,6 +80,12 @@ pub struct Model {
     pub marks: BTreeSet<JobId>,
     /// The last one marked.
     pub last_mark: Option<JobId>,
+    /// Marked differences.
+    pub drift_marks: BTreeSet<String>,
+    /// The changed goal file that was asked for.
+    pub amendment: Option<Amendment>,
+    /// What was typed and not sent, or refused: what for, and the text; oldest first.
+    pub drafts: Vec<(String, String)>,
     /// Details beside the list.
     pub details: bool,
     /// Pane of the job view.
@@ -105,8 +116,8 @@ pub struct Model {
     pub next_local: u64,
     /// A line that goes away.
     pub note: Option<Note>,
-    /// The request as it was last put on the screen, and since when it is so.
-    pub card_drawn: Option<(ApprovalId, Digest, u64)>,
+    /// What a decision would be about as it was last put on the screen, and since when it is so.
+    pub drawn: Option<(String, u64)>,
     /// When Ctrl-C was pressed at the root.
     pub interrupted_ms: Option<u64>,
     /// The closing report of this goal opened by itself once.
@@ -149,6 +160,9 @@ impl Model {
             reverse: false,
             marks: BTreeSet::new(),
             last_mark: None,
+            drift_marks: BTreeSet::new(),
+            amendment: None,
+            drafts: Vec::new(),
             details: false,
             tab: Tab::Timeline,
             attempt: None,
@@ -164,7 +178,7 @@ impl Model {
             asked: Vec::new(),
             next_local: 1,
             note: None,
-            card_drawn: None,
+            drawn: None,
             interrupted_ms: None,
             closing_shown: BTreeSet::new(),
             notify: false,
@@ -191,7 +205,11 @@ impl Model {
 
     /// The screen's parts; `None` below the floor.
     pub fn layout(&self) -> Option<Layout> {
-        let details = self.details && matches!(self.kind(), Kind::Jobs | Kind::Waits);
+        let details = match self.kind() {
+            Kind::Jobs | Kind::Waits => self.details,
+            // Both sides of a difference are more than a row holds.
+            kind => kind == Kind::Drift,
+        };
         layout(self.size.0, self.size.1, details)
     }
 
@@ -233,6 +251,7 @@ impl Model {
                     .map(|row| row.operation.0.clone())
                     .collect(),
             ),
+            Kind::Drift => Ids::Own(shot.drift.iter().map(|row| row.item.0.clone()).collect()),
             Kind::Alerts => Ids::Own(shot.alerts.iter().map(|row| row.seq.to_string()).collect()),
             Kind::Log => Ids::Own(
                 self.log_lines()
@@ -333,7 +352,8 @@ impl Model {
             }
             Place::Card(_) => self.request().map(|request| request.job.clone()),
             Place::Root(Kind::Jobs | Kind::Waits) => self.list().target().map(JobId::from),
-            Place::Root(_) => None,
+            Place::Drift => self.difference().and_then(|row| row.job.clone()),
+            Place::Amendment | Place::Root(_) => None,
         }
     }
 
@@ -389,26 +409,6 @@ impl Model {
         versions.get(at).map(|one| (at, one))
     }
 
-    /// Milliseconds until the decision keys live; `None` when they do.
-    pub fn arming_left(&self) -> Option<u64> {
-        let request = self.request()?;
-        let since = match &self.card_drawn {
-            Some((id, digest, since)) if *id == request.approval && *digest == request.digest => {
-                *since
-            }
-            _ => return Some(ARMING_MS),
-        };
-        let left = (since + ARMING_MS).saturating_sub(self.now.ms);
-        (left > 0).then_some(left)
-    }
-
-    /// The last thing asked here about a request that was not refused.
-    pub fn asked_about(&self, approval: &ApprovalId) -> Option<&Asked> {
-        self.asked.iter().rev().find(|asked| {
-            asked.approval.as_ref() == Some(approval) && !matches!(asked.answer, Answer::Refused(_))
-        })
-    }
-
     /// Says something for a while.
     pub fn say(&mut self, text: impl Into<String>, bad: bool) {
         self.note = Some(Note {
@@ -459,7 +459,8 @@ impl Model {
         self.tab = Tab::Timeline;
         self.attempt = None;
         self.version = None;
-        self.card_drawn = None;
+        self.drawn = None;
+        self.drift_marks.clear();
         if self.kind() == Kind::Log {
             self.lists.insert(
                 Kind::Log,
@@ -469,23 +470,6 @@ impl Model {
                 },
             );
         }
-    }
-
-    /// Remembers something asked.
-    fn remember(&mut self, what: String, approval: Option<ApprovalId>) -> u64 {
-        let local = self.next_local;
-        self.next_local += 1;
-        self.asked.push(Asked {
-            local,
-            id: None,
-            what,
-            approval,
-            answer: Answer::Pending,
-            at_ms: self.now.ms,
-        });
-        let extra = self.asked.len().saturating_sub(MAX_ASKED);
-        self.asked.drain(..extra);
-        local
     }
 }
 

@@ -4,6 +4,7 @@ use super::snapshot::Snapshot;
 use crate::ledger::Act;
 use crate::model::{DecisionId, GoalId, JobId, TimeMs};
 use crate::tui::Leave;
+use crate::tui::amend::Proposal;
 use crate::tui::keymap::Key;
 use crate::tui::notice::Notice;
 use crate::tui::theme::Theme;
@@ -41,6 +42,13 @@ pub enum Msg {
         /// Its id in the ledger.
         result: Result<DecisionId, String>,
     },
+    /// A changed goal file was read.
+    Proposed {
+        /// Which, as it was asked for.
+        file: String,
+        /// What it would do, or why it is no amendment.
+        result: Result<Box<Proposal>, String>,
+    },
     /// A notice could not be handed over, and why.
     NoticeFailed(String),
     /// A frame with this very model was put on the screen.
@@ -70,7 +78,11 @@ pub enum Effect {
         job: JobId,
         /// What is asked.
         act: Act,
+        /// The text that it names, if it names one.
+        text: Option<String>,
     },
+    /// Read a changed goal file and say what it would do.
+    Propose(String),
     /// Send a text to the terminal's clipboard.
     Copy(String),
     /// Mouse reports on or off.

@@ -1,7 +1,7 @@
 //! What lies on top of a view: a stack of values, each with its targets frozen by identity.
 
 use crate::ledger::Act;
-use crate::model::{JobId, OperationId};
+use crate::model::{JobId, OperationId, Seq};
 use crate::tui::app::place::Kind;
 use ratatui_textarea::TextArea;
 
@@ -19,6 +19,13 @@ pub struct Ask {
 pub enum Purpose {
     /// Why a request is rejected.
     Reject,
+    /// Why an alarm of spinning is none.
+    NotSpinning {
+        /// What goes round, and for whom that is no alarm any more.
+        said: String,
+    },
+    /// Why the contract is amended.
+    Amend,
     /// Why jobs are handed over.
     HandOver,
     /// Why jobs in production shall go back.
@@ -72,6 +79,8 @@ pub enum Overlay {
         ask: Ask,
         /// The effect.
         effect: String,
+        /// What it concerns, each by its name.
+        names: Vec<String>,
         /// The focus is on the other button.
         yes: bool,
     },
@@ -105,6 +114,20 @@ pub enum Overlay {
         operation: OperationId,
         /// The reference being typed, once it was said that it happened.
         reference: Option<String>,
+    },
+    /// Whose alarm it is no more.
+    Spin {
+        /// The job that the decision goes to.
+        job: JobId,
+        /// The alarm.
+        spin: Seq,
+        /// What goes round.
+        said: String,
+    },
+    /// Which goal file shall follow the contract in force.
+    AmendFile {
+        /// What is typed.
+        typed: String,
     },
     /// The filter line of a view; live.
     Filter {

@@ -1,5 +1,8 @@
 //! Keys while something lies on top of the view.
 
+mod edit;
+pub(super) mod ruling;
+
 use super::msg::Effect;
 use super::overlay::{Ask, Focus, Overlay, Purpose};
 use super::place::{Kind, Place};
@@ -7,15 +10,13 @@ use super::{Model, act, ask, overlay_rows};
 use crate::ledger::Act;
 use crate::model::{JobId, SafeText};
 use crate::tui::Leave;
+use crate::tui::amend::Amendment;
 use crate::tui::keymap::{Action, Entry, Key};
 use crate::tui::theme::Theme;
 use crossterm::event::KeyCode;
-use ratatui_textarea::{CursorMove, TextArea};
-
-/// Longest reason or comment, in characters.
-const MAX_TEXT: usize = 4_000;
-/// Longest line typed into a filter, a search or a name.
-const MAX_LINE: usize = 200;
+use edit::{edit, edit_area, insert, push};
+use ratatui_textarea::TextArea;
+use ruling::{rule, spin};
 
 /// A key for the overlay on top.
 pub fn key(model: &mut Model, key: Key) -> Vec<Effect> {
@@ -23,7 +24,7 @@ pub fn key(model: &mut Model, key: Key) -> Vec<Effect> {
         return Vec::new();
     };
     if key == Key::ctrl('c') {
-        return closed(model, &overlay);
+        return closed(model, overlay);
     }
     if key == Key::ctrl('l') {
         model.overlays.push(overlay);
@@ -36,7 +37,12 @@ pub fn key(model: &mut Model, key: Key) -> Vec<Effect> {
             KeyCode::Char('n' | 'q') | KeyCode::Esc => said_no(model),
             _ => put_back(model, Overlay::Confirm { ask, effect }),
         },
-        Overlay::Targets { ask, effect, yes } => buttons(model, key, ask, effect, yes),
+        Overlay::Targets {
+            ask,
+            effect,
+            names,
+            yes,
+        } => buttons(model, key, ask, effect, names, yes),
         Overlay::TypeName {
             ask,
             effect,
@@ -54,6 +60,12 @@ pub fn key(model: &mut Model, key: Key) -> Vec<Effect> {
             operation,
             reference,
         } => rule(model, key, job, operation, reference),
+        Overlay::Spin {
+            job,
+            spin: of,
+            said,
+        } => spin(model, key, job, of, said),
+        Overlay::AmendFile { typed } => amend_file(model, key, typed),
         Overlay::Filter { kind, text } => filter(model, key, kind, text),
         Overlay::Help {
             kind,
@@ -83,10 +95,13 @@ pub fn paste(model: &mut Model, pasted: &str) {
         Some(Overlay::Help { query: text, .. } | Overlay::Palette { text, .. }) => {
             push(text, &line)
         }
-        Some(Overlay::Rule {
-            reference: Some(text),
-            ..
-        }) => push(text, &line),
+        Some(
+            Overlay::Rule {
+                reference: Some(text),
+                ..
+            }
+            | Overlay::AmendFile { typed: text },
+        ) => push(text, &line),
         // A name that confirms must be typed.
         _ => {}
     }
@@ -106,11 +121,18 @@ fn said_no(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Ctrl-C: as Esc, whatever is on top.
-fn closed(model: &mut Model, overlay: &Overlay) -> Vec<Effect> {
+fn closed(model: &mut Model, overlay: Overlay) -> Vec<Effect> {
     match overlay {
         Overlay::Filter { kind, .. } => {
-            model.filters.remove(kind);
+            model.filters.remove(&kind);
             Vec::new()
+        }
+        Overlay::Text {
+            purpose, ask, area, ..
+        } => left(model, &purpose, &ask, &area),
+        Overlay::AmendFile { typed } => {
+            model.keep_draft(AMEND_FILE, &typed);
+            said_no(model)
         }
         Overlay::Leave
         | Overlay::Help { .. }
@@ -130,7 +152,28 @@ fn leave(model: &mut Model, key: Key) -> Vec<Effect> {
     }
 }
 
-fn buttons(model: &mut Model, key: Key, ask: Ask, effect: String, yes: bool) -> Vec<Effect> {
+/// A text that is not sent is kept for the next time.
+fn left(model: &mut Model, purpose: &Purpose, ask: &Ask, area: &TextArea<'static>) -> Vec<Effect> {
+    let words = area.lines().join("\n");
+    model.keep_draft(&ask::draft_name(purpose, ask), &words);
+    if words.trim().is_empty() {
+        return said_no(model);
+    }
+    model.say(
+        "nothing was sent; what you wrote is kept for the next time",
+        false,
+    );
+    Vec::new()
+}
+
+fn buttons(
+    model: &mut Model,
+    key: Key,
+    ask: Ask,
+    effect: String,
+    names: Vec<String>,
+    yes: bool,
+) -> Vec<Effect> {
     match key.code {
         KeyCode::Esc | KeyCode::Char('q' | 'n') => said_no(model),
         KeyCode::Enter if yes => ask::submit(model, ask),
@@ -140,10 +183,19 @@ fn buttons(model: &mut Model, key: Key, ask: Ask, effect: String, yes: bool) -> 
             Overlay::Targets {
                 ask,
                 effect,
+                names,
                 yes: !yes,
             },
         ),
-        _ => put_back(model, Overlay::Targets { ask, effect, yes }),
+        _ => put_back(
+            model,
+            Overlay::Targets {
+                ask,
+                effect,
+                names,
+                yes,
+            },
+        ),
     }
 }
 
@@ -184,20 +236,24 @@ fn text(
     mut focus: Focus,
 ) -> Vec<Effect> {
     match (focus, key.code) {
-        (_, KeyCode::Esc) => return said_no(model),
+        (_, KeyCode::Esc) | (Focus::Cancel, KeyCode::Enter) => {
+            return left(model, &purpose, &ask, &area);
+        }
         (Focus::Text, KeyCode::Tab) => focus = Focus::Send,
         (Focus::Send, KeyCode::Tab | KeyCode::Right) => focus = Focus::Cancel,
         (Focus::Cancel, KeyCode::Tab) | (Focus::Send, KeyCode::BackTab) => focus = Focus::Text,
         (Focus::Text, KeyCode::BackTab) => focus = Focus::Cancel,
         (Focus::Cancel, KeyCode::BackTab | KeyCode::Left) => focus = Focus::Send,
-        (Focus::Cancel, KeyCode::Enter) => return said_no(model),
         (Focus::Send, KeyCode::Enter) => {
             let words = area.lines().join("\n").trim().to_owned();
             if words.is_empty() {
                 model.say("a reason is needed; write one, or Esc", true);
                 focus = Focus::Text;
             } else {
-                return ask::submit(model, complete(ask, &purpose, &words));
+                let name = ask::draft_name(&purpose, &ask);
+                model.keep_draft(&name, "");
+                let ask = complete(ask, &words);
+                return ask::submit_typed(model, ask, Some((name, words)));
             }
         }
         (Focus::Text, _) => edit_area(&mut area, key),
@@ -215,100 +271,48 @@ fn text(
 }
 
 /// Puts the words into what is asked.
-fn complete(mut ask: Ask, purpose: &Purpose, words: &str) -> Ask {
+fn complete(mut ask: Ask, words: &str) -> Ask {
     for (_, act) in &mut ask.items {
-        match (&mut *act, purpose) {
-            (
-                Act::Reject { reason, .. } | Act::HandOver { reason } | Act::RollBack { reason },
-                _,
-            ) => words.clone_into(reason),
-            (Act::Comment { text } | Act::Answer { text, .. }, _) => words.clone_into(text),
-            (Act::Rule { reason, .. } | Act::Compensate { reason, .. }, _) => {
-                words.clone_into(reason);
-            }
+        match act {
+            Act::Reject { reason, .. }
+            | Act::HandOver { reason }
+            | Act::RollBack { reason }
+            | Act::Rule { reason, .. }
+            | Act::Compensate { reason, .. }
+            | Act::OverruleSpin { reason, .. } => words.clone_into(reason),
+            Act::Comment { text } | Act::Answer { text, .. } => words.clone_into(text),
+            Act::Amend { why, .. } => words.clone_into(why),
             _ => {}
         }
     }
     ask
 }
 
-fn rule(
-    model: &mut Model,
-    key: Key,
-    job: JobId,
-    operation: crate::model::OperationId,
-    reference: Option<String>,
-) -> Vec<Effect> {
-    let reason = |happened: bool, reference: String| Overlay::Text {
-        purpose: Purpose::Rule {
-            operation: operation.clone(),
-            happened,
-            reference: reference.clone(),
-        },
-        ask: Ask {
-            what: format!("rule on {job}"),
-            items: vec![(
-                job.clone(),
-                Act::Rule {
-                    operation: operation.clone(),
-                    happened,
-                    reference,
-                    reason: String::new(),
-                },
-            )],
-        },
-        area: Box::new(TextArea::default()),
-        focus: Focus::Text,
-    };
-    let undone = || Overlay::Text {
-        purpose: Purpose::Undone,
-        ask: Ask {
-            what: format!("rule on {job}"),
-            items: vec![(
-                job.clone(),
-                Act::Compensate {
-                    operation: operation.clone(),
-                    reason: String::new(),
-                },
-            )],
-        },
-        area: Box::new(TextArea::default()),
-        focus: Focus::Text,
-    };
-    let next = match (reference, key.code) {
-        (_, KeyCode::Esc) => return said_no(model),
-        (None, KeyCode::Char('u')) => undone(),
-        (None, KeyCode::Char('h')) => Overlay::Rule {
-            job,
-            operation,
-            reference: Some(String::new()),
-        },
-        (None, KeyCode::Char('n')) => reason(false, String::new()),
-        (None, _) => Overlay::Rule {
-            job,
-            operation,
-            reference: None,
-        },
-        (Some(typed), KeyCode::Enter) if !typed.trim().is_empty() => {
-            reason(true, typed.trim().to_owned())
+/// Under what the path of a goal file is kept that was typed and left.
+pub(super) const AMEND_FILE: &str = "the changed goal file";
+
+fn amend_file(model: &mut Model, key: Key, mut typed: String) -> Vec<Effect> {
+    match key.code {
+        KeyCode::Esc => {
+            model.keep_draft(AMEND_FILE, &typed);
+            return said_no(model);
         }
-        (Some(mut typed), _) => {
-            if key.code == KeyCode::Enter {
-                model.say(
-                    "the target's reference is needed: it is how the effect is found again",
-                    true,
-                );
-            } else {
-                edit(&mut typed, key);
+        KeyCode::Enter if !typed.trim().is_empty() => {
+            model.keep_draft(AMEND_FILE, &typed);
+            let file = typed.trim().to_owned();
+            model.amendment = Some(Amendment {
+                file: file.clone(),
+                read: None,
+            });
+            if model.place() != Place::Amendment {
+                model.drill(Place::Amendment);
             }
-            Overlay::Rule {
-                job,
-                operation,
-                reference: Some(typed),
-            }
+            return vec![Effect::Propose(file)];
         }
-    };
-    put_back(model, next)
+        KeyCode::Enter => model.say("type the path of the changed goal file, or Esc", true),
+        _ => edit(&mut typed, key),
+    }
+    put_back(model, Overlay::AmendFile { typed })
 }
 
 fn filter(model: &mut Model, key: Key, kind: Kind, mut text: String) -> Vec<Effect> {
@@ -454,58 +458,4 @@ fn closing(model: &mut Model, key: Key, scroll: usize) -> Vec<Effect> {
             scroll: scroll.min(most),
         },
     )
-}
-
-/// Edits a line: characters at its end, Backspace, Ctrl-U.
-fn edit(text: &mut String, key: Key) {
-    match key.code {
-        KeyCode::Char('u') if key.ctrl => text.clear(),
-        KeyCode::Char(c) if !key.ctrl => push(text, c.encode_utf8(&mut [0; 4])),
-        KeyCode::Backspace => {
-            text.pop();
-        }
-        _ => {}
-    }
-}
-
-fn push(text: &mut String, more: &str) {
-    let room = MAX_LINE.saturating_sub(text.chars().count());
-    let safe = SafeText::line(more).into_string();
-    text.extend(safe.chars().take(room));
-}
-
-fn insert(area: &mut TextArea<'static>, text: &str) {
-    let held: usize = area
-        .lines()
-        .iter()
-        .map(|line| line.chars().count() + 1)
-        .sum();
-    let cut: String = text.chars().take(MAX_TEXT.saturating_sub(held)).collect();
-    area.insert_str(cut);
-}
-
-fn edit_area(area: &mut TextArea<'static>, key: Key) {
-    match key.code {
-        KeyCode::Char('u') if key.ctrl => {
-            area.delete_line_by_head();
-        }
-        KeyCode::Char(c) if !key.ctrl => {
-            let safe = SafeText::line(c.encode_utf8(&mut [0; 4])).into_string();
-            insert(area, &safe);
-        }
-        KeyCode::Enter => insert(area, "\n"),
-        KeyCode::Backspace => {
-            area.delete_char();
-        }
-        KeyCode::Delete => {
-            area.delete_next_char();
-        }
-        KeyCode::Left => area.move_cursor(CursorMove::Back),
-        KeyCode::Right => area.move_cursor(CursorMove::Forward),
-        KeyCode::Up => area.move_cursor(CursorMove::Up),
-        KeyCode::Down => area.move_cursor(CursorMove::Down),
-        KeyCode::Home => area.move_cursor(CursorMove::Head),
-        KeyCode::End => area.move_cursor(CursorMove::End),
-        _ => {}
-    }
 }

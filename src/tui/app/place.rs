@@ -17,6 +17,8 @@ pub enum Kind {
     Card,
     /// Operations of unknown outcome.
     ToVerify,
+    /// What differs between ledger and world after an unclean stop.
+    Drift,
     /// One such operation.
     Operation,
     /// Alerts.
@@ -29,6 +31,8 @@ pub enum Kind {
     Budgets,
     /// The contract.
     Goal,
+    /// What a changed goal file would do.
+    Amendment,
     /// What waits for what.
     Waits,
     /// Entries of the ledger.
@@ -58,12 +62,14 @@ impl Kind {
             Self::Approvals => "Approvals",
             Self::Card => "Request",
             Self::ToVerify => "To verify",
+            Self::Drift => "Differences",
             Self::Operation => "Operation",
             Self::Alerts => "Alerts",
             Self::Alert => "Alert",
             Self::Question => "Question",
             Self::Budgets => "Budgets",
             Self::Goal => "Goal",
+            Self::Amendment => "Amendment",
             Self::Waits => "Waits",
             Self::Log => "Log",
         }
@@ -77,6 +83,7 @@ impl Kind {
                 | Self::Jobs
                 | Self::Approvals
                 | Self::ToVerify
+                | Self::Drift
                 | Self::Alerts
                 | Self::Waits
                 | Self::Log
@@ -88,7 +95,8 @@ impl Kind {
         match self {
             Self::Job | Self::Question => Self::Jobs,
             Self::Card => Self::Approvals,
-            Self::Operation => Self::ToVerify,
+            Self::Operation | Self::Drift => Self::ToVerify,
+            Self::Amendment => Self::Goal,
             Self::Alert => Self::Alerts,
             other => other,
         }
@@ -112,6 +120,10 @@ pub enum Place {
     Alert(Seq),
     /// The entries of one job.
     JobLog(JobId),
+    /// What differs between ledger and world.
+    Drift,
+    /// A changed goal file.
+    Amendment,
 }
 
 impl Place {
@@ -125,6 +137,8 @@ impl Place {
             Self::Alert(_) => Kind::Alert,
             Self::Question(..) => Kind::Question,
             Self::JobLog(_) => Kind::Log,
+            Self::Drift => Kind::Drift,
+            Self::Amendment => Kind::Amendment,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::load::Want;
 use super::msg::{Effect, Msg, Now};
 use super::snapshot::Snapshot;
-use super::threads::{Writer, spawn_reader};
+use super::threads::{Submission, Writer, spawn_amender, spawn_reader};
 use super::{Model, next_deadline, update};
 use crate::ledger::Reader;
 use crate::model::{SafeText, TimeMs};
@@ -60,6 +60,7 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
         notify,
         keys,
         tour,
+        amender,
         engine,
     } = options;
     let keymap = Keymap::new(read_only).with(&keys).map_err(TuiError::Keys)?;
@@ -79,6 +80,10 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
     let copies = ledger.with_extension("copied.txt");
     let courier = Courier::start(&notify, send.clone())?;
     let ledger_text = SafeText::line(&ledger.display().to_string()).into_string();
+    let amender = match amender {
+        Some(amender) => Some(spawn_amender(amender, send.clone())?),
+        None => None,
+    };
     let decisions = Writer::start(LedgerDecisions::new(ledger), send)?;
     let engine_here = matches!(engine, EngineHere::InProcess(_));
     let mut model = Model::new(goal, read_only, engine_here);
@@ -100,6 +105,7 @@ pub fn run(options: Options) -> Result<Leave, TuiError> {
         ask,
         slot,
         decisions,
+        amender,
         copies,
         notify,
         courier,
@@ -142,6 +148,8 @@ struct Shell {
     ask: Sender<Want>,
     slot: Slot,
     decisions: Writer,
+    /// Takes paths of changed goal files.
+    amender: Option<Sender<String>>,
     /// Where a text goes that is too long for the terminal's clipboard.
     copies: PathBuf,
     notify: NotifyBy,
@@ -283,8 +291,29 @@ impl Shell {
                 goal,
                 job,
                 act,
+                text,
             } => {
-                self.decisions.send(local, goal, job, act);
+                self.decisions.send(Submission {
+                    local,
+                    goal,
+                    job,
+                    act,
+                    text,
+                });
+                Ok(())
+            }
+            Effect::Propose(file) => {
+                let taken = self
+                    .amender
+                    .as_ref()
+                    .is_some_and(|amender| amender.send(file.clone()).is_ok());
+                if !taken {
+                    let why = "this interface reads no goal files; dogwatch amend FILE does";
+                    return self.take(Msg::Proposed {
+                        file,
+                        result: Err(why.to_owned()),
+                    });
+                }
                 Ok(())
             }
             Effect::Copy(text) => self.copy(&text),
@@ -352,11 +381,11 @@ impl Shell {
             Err(_) => return Some(Leave::TtyLost),
         }
         self.dirty = false;
-        let before = self.model.card_drawn.clone();
+        let before = self.model.drawn.clone();
         let now = self.now();
         update(&mut self.model, now, Msg::Drawn);
         // That a request is now on the screen is itself shown (its keys wake in a moment).
-        self.dirty = before != self.model.card_drawn;
+        self.dirty = before != self.model.drawn;
         None
     }
 
@@ -420,7 +449,7 @@ mod tests {
 
     /// Requirement 9.
     #[test]
-    fn a_flood_is_drawn_at_the_stated_rate_and_a_key_at_once() {
+    fn requirement_09_a_flood_is_drawn_at_the_stated_rate_and_a_key_at_once() {
         let start = Instant::now();
         for (rate, most) in [(FRAMES, 52), (CALM_FRAMES, 12)] {
             let mut frames = Frames::new(start, rate);

@@ -4,9 +4,9 @@ use super::load::Want;
 use crate::contract::Goal;
 use crate::ledger::JobFacts;
 use crate::ledger::read::{
-    AlertRow, ApprovalRow, AttemptRow, BudgetUse, ContractRow, DecisionRow, EventRow, EvidenceRow,
-    GoalRow, HandoffRow, JobQuery, JobRow, OperationRow, OutageRow, Overview, QuestionRow,
-    TranscriptTurn,
+    AlertRow, ApprovalRow, AttemptRow, BudgetUse, ContractRow, DecisionRow, DriftRow, EventRow,
+    EvidenceRow, GoalRow, HandoffRow, JobQuery, JobRow, OperationRow, OutageRow, OverruleRow,
+    Overview, QuestionRow, SpinRow, TranscriptTurn,
 };
 use crate::model::{
     ApprovalId, AttemptNo, DecisionId, Digest, JobId, JobState, OperationId, Seq, TimeMs,
@@ -91,6 +91,8 @@ pub struct Need {
 /// Kinds of needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NeedWhat {
+    /// The engine is held until differences between ledger and world are accepted.
+    Drift,
     /// A request is open.
     Approval(ApprovalId),
     /// An operation's outcome must be ruled on.
@@ -170,8 +172,17 @@ pub struct Snapshot {
     pub approvals: Vec<ApprovalRow>,
     /// Operations without a known outcome.
     pub unsettled: Vec<OperationRow>,
+    /// While the engine is held, and for the view of them: differences between ledger and world, open ones
+    /// first.
+    pub drift: Vec<DriftRow>,
     /// For the alerts.
     pub alerts: Vec<AlertRow>,
+    /// For an alert: alarms of spinning, the newest first.
+    pub spins: Vec<SpinRow>,
+    /// For an alert: what people said to such alarms, the newest first.
+    pub overrules: Vec<OverruleRow>,
+    /// For an alert: the goal's first job, whose entry a word about the whole goal is.
+    pub first_job: Option<JobId>,
     /// For an alert: outages, the newest first.
     pub outages: Vec<OutageRow>,
     /// For an alert: the last entries before it that concern it, oldest first.
@@ -215,7 +226,11 @@ impl Default for Snapshot {
             request: None,
             approvals: Vec::new(),
             unsettled: Vec::new(),
+            drift: Vec::new(),
             alerts: Vec::new(),
+            spins: Vec::new(),
+            overrules: Vec::new(),
+            first_job: None,
             outages: Vec::new(),
             before_alert: Vec::new(),
             uses: Vec::new(),

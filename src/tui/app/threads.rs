@@ -5,6 +5,7 @@ use super::msg::Msg;
 use super::run::{Slot, Wake};
 use crate::ledger::{Act, Reader};
 use crate::model::{GoalId, JobId, SafeText};
+use crate::tui::amend::Amender;
 use crate::tui::decisions::Decisions;
 use std::path::PathBuf;
 use std::sync::PoisonError;
@@ -111,9 +112,41 @@ fn read_snapshots(
     }
 }
 
+/// A decision on its way: the interface's number for it, and what is written.
+pub(super) struct Submission {
+    pub(super) local: u64,
+    pub(super) goal: GoalId,
+    pub(super) job: JobId,
+    pub(super) act: Act,
+    pub(super) text: Option<String>,
+}
+
+/// Reads changed goal files on a thread of its own: the preview asks the ledger about every job.
+pub(super) fn spawn_amender(
+    mut amender: Box<dyn Amender>,
+    wakes: Sender<Wake>,
+) -> std::io::Result<Sender<String>> {
+    let (send, files) = channel::<String>();
+    std::thread::Builder::new()
+        .name("amendments".to_owned())
+        .spawn(move || {
+            for file in files {
+                let result = amender
+                    .propose(&file)
+                    .map(Box::new)
+                    .map_err(|why| SafeText::block(&why).into_string());
+                let told = wakes.send(Wake::Msg(Msg::Proposed { file, result }));
+                if told.is_err() {
+                    return;
+                }
+            }
+        })?;
+    Ok(send)
+}
+
 /// Writes decisions on a thread of its own, since another process may hold the ledger for a while.
 pub(super) struct Writer {
-    send: Option<Sender<(u64, GoalId, JobId, Act)>>,
+    send: Option<Sender<Submission>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -122,12 +155,13 @@ impl Writer {
         mut decisions: impl Decisions + 'static,
         wakes: Sender<Wake>,
     ) -> std::io::Result<Self> {
-        let (send, asked) = channel::<(u64, GoalId, JobId, Act)>();
+        let (send, asked) = channel::<Submission>();
         let thread = std::thread::Builder::new()
             .name("decisions".to_owned())
             .spawn(move || {
-                for (local, goal, job, act) in asked {
-                    let result = decisions.submit(&goal, &job, act);
+                for one in asked {
+                    let (local, text) = (one.local, one.text.as_deref());
+                    let result = decisions.submit(&one.goal, &one.job, one.act, text);
                     drop(wakes.send(Wake::Msg(Msg::Submitted { local, result })));
                 }
             })?;
@@ -137,9 +171,9 @@ impl Writer {
         })
     }
 
-    pub(super) fn send(&self, local: u64, goal: GoalId, job: JobId, act: Act) {
+    pub(super) fn send(&self, one: Submission) {
         if let Some(send) = &self.send {
-            drop(send.send((local, goal, job, act)));
+            drop(send.send(one));
         }
     }
 

@@ -6,6 +6,7 @@ use super::overlay::Overlay;
 use super::snapshot::Snapshot;
 use super::{Answer, Model, act, go, overlay_keys, tour};
 use crate::tui::Leave;
+use crate::tui::amend::Proposal;
 use crate::tui::keymap::Key;
 use crate::tui::view;
 
@@ -44,6 +45,10 @@ pub fn update(model: &mut Model, now: Now, msg: Msg) -> Vec<Effect> {
         }
         Msg::Submitted { local, result } => {
             on_submitted(model, local, result);
+            Vec::new()
+        }
+        Msg::Proposed { file, result } => {
+            on_proposed(model, &file, result);
             Vec::new()
         }
         Msg::NoticeFailed(why) => {
@@ -140,39 +145,61 @@ fn notify(model: &mut Model, shot: &Snapshot) -> Vec<Effect> {
 }
 
 fn learn_answers(model: &mut Model, shot: &Snapshot) {
+    let mut refused = Vec::new();
     for asked in &mut model.asked {
         let Some(row) = asked.id.as_ref().and_then(|id| shot.decisions.get(id)) else {
             continue;
         };
         match row.state.as_str() {
             "accepted" => asked.answer = Answer::Accepted(row.why.clone()),
-            "refused" => asked.answer = Answer::Refused(row.why.clone()),
+            "refused" => {
+                // What was typed for it is there again when it is asked for once more.
+                refused.extend(asked.typed.take());
+                asked.answer = Answer::Refused(row.why.clone());
+            }
             _ => {}
         }
+    }
+    for (what, text) in refused {
+        model.keep_draft(&what, &text);
     }
 }
 
 fn on_submitted(model: &mut Model, local: u64, result: Result<crate::model::DecisionId, String>) {
+    let mut refused = None;
     if let Some(asked) = model.asked.iter_mut().find(|asked| asked.local == local) {
         match result {
             Ok(id) => asked.id = Some(id),
-            Err(why) => asked.answer = Answer::Refused(why),
+            Err(why) => {
+                refused = asked.typed.take();
+                asked.answer = Answer::Refused(why);
+            }
         }
+    }
+    if let Some((what, text)) = refused {
+        model.keep_draft(&what, &text);
+    }
+}
+
+/// A changed goal file was read; one that was not asked for last is nothing to look at any more.
+fn on_proposed(model: &mut Model, file: &str, result: Result<Box<Proposal>, String>) {
+    if let Some(amendment) = &mut model.amendment
+        && amendment.file == file
+        && amendment.read.is_none()
+    {
+        amendment.read = Some(result);
+        model.scroll = 0;
     }
 }
 
 fn on_drawn(model: &mut Model) {
-    let Some(request) = model.request() else {
+    let Some(shown) = model.deciding() else {
         return;
     };
-    let shown = (request.approval.clone(), request.digest.clone());
-    let same = model
-        .card_drawn
-        .as_ref()
-        .is_some_and(|(id, digest, _)| (id, digest) == (&shown.0, &shown.1));
-    // A request under a dialog or below the floor is not on the screen.
+    let same = model.drawn.as_ref().is_some_and(|(what, _)| *what == shown);
+    // What lies under a dialog or below the floor is not on the screen.
     if !same && model.overlays.is_empty() && model.layout().is_some() {
-        model.card_drawn = Some((shown.0, shown.1, model.now.ms));
+        model.drawn = Some((shown, model.now.ms));
     }
 }
 
@@ -202,7 +229,7 @@ pub fn next_deadline(model: &Model) -> Option<u64> {
     let now = model.now.ms;
     let note = model.note.as_ref().map(|note| note.until_ms);
     let arming = if model.overlays.is_empty() {
-        match (&model.card_drawn, model.arming_left()) {
+        match (&model.drawn, model.arming_left()) {
             (Some(_), Some(left)) => Some(now + left),
             _ => None,
         }

@@ -29,6 +29,20 @@ pub enum Action {
     NextRequest,
     /// The job of this request with its attempts.
     CardJob,
+    /// What differs between ledger and world after an unclean stop.
+    Drift,
+    /// Accept the marked differences, or the one under the cursor: the world wins.
+    AcceptDrift,
+    /// Compare ledger and world again.
+    CompareAgain,
+    /// Rule on an alarm of spinning: it is none; or it is one again.
+    RuleSpin,
+    /// Read a changed goal file and show what it would do.
+    AmendFile,
+    /// Put the changed goal file in force.
+    PutInForce,
+    /// Read the changed goal file again.
+    ReadAgain,
     /// Look the operation up now.
     LookAgain,
     /// Rule on the operation: it happened (with the reference), or it did not.

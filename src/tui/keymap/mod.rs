@@ -367,7 +367,13 @@ mod tests {
         for entry in ACTIONS {
             let decides = matches!(
                 entry.action,
-                Action::Approve | Action::Reject | Action::Rule | Action::HandOver
+                Action::Approve
+                    | Action::Reject
+                    | Action::Rule
+                    | Action::HandOver
+                    | Action::AcceptDrift
+                    | Action::PutInForce
+                    | Action::RuleSpin
             );
             if decides {
                 assert!(matches!(

@@ -54,7 +54,7 @@ mod tests {
 
     /// Requirement 20.
     #[test]
-    fn tmux_gets_doubled_escapes_and_long_texts_are_refused() {
+    fn requirement_20_tmux_gets_doubled_escapes_and_long_texts_are_refused() {
         let wrapped = String::from_utf8(sequence("Man", true).unwrap()).unwrap();
         assert_eq!(wrapped, "\x1bPtmux;\x1b\x1b]52;c;TWFu\x07\x1b\\");
         assert!(sequence(&"x".repeat(MAX_COPY + 1), false).is_none());

@@ -128,7 +128,7 @@ mod tests {
 
     /// Requirement 2, without any signal: the descriptor alone says that the terminal is gone.
     #[test]
-    fn a_terminal_that_hangs_up_is_noticed_by_its_descriptor() {
+    fn requirement_02_a_terminal_that_hangs_up_is_noticed_by_its_descriptor() {
         let pair = nix::pty::openpty(None, None).unwrap();
         let (stopped, _stop) = nix::unistd::pipe().unwrap();
         let (send, lost) = channel();

@@ -296,7 +296,7 @@ mod tests {
 
     /// Requirement 11: the contrast of text in the RGB themes, as WCAG computes it.
     #[test]
-    fn text_of_the_rgb_themes_can_be_read() {
+    fn requirement_11_text_of_the_rgb_themes_can_be_read() {
         let mut pairs = 0;
         for (name, _) in BUILT_IN {
             let theme = Theme::built_in(name).unwrap();

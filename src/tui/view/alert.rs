@@ -1,6 +1,6 @@
 //! One alert: its rule, the numbers behind it, and the entries that raised it.
 
-use crate::ledger::read::{AlertRow, OutageRow};
+use crate::ledger::read::{AlertRow, OutageRow, SpinRow};
 use crate::model::Seq;
 use crate::tui::app::Model;
 use crate::tui::text::{Line, labelled, paragraph, sentence, time};
@@ -27,6 +27,10 @@ pub fn lines(model: &Model, seq: Seq, width: usize) -> Vec<Line> {
     {
         lines.push(Line::new());
         numbers(model, outage, &mut lines, width);
+    }
+    if let Some(found) = model.spin_of(seq) {
+        lines.push(Line::new());
+        spinning(model, found, &mut lines, width);
     }
     lines.push(Line::new());
     lines.push(Line::strong("Entries before it"));
@@ -82,6 +86,45 @@ fn outage_of<'a>(outages: &'a [OutageRow], alert: &AlertRow) -> Option<&'a Outag
         .iter()
         .filter(|one| one.began_at <= alert.raised_at)
         .max_by_key(|one| one.seq)
+}
+
+/// The alarm's numbers, and what people said to it.
+fn spinning(model: &Model, found: &SpinRow, lines: &mut Vec<Line>, width: usize) {
+    let shot = &model.snapshot;
+    lines.push(Line::strong(format!(
+        "Alarm {}: {}",
+        found.seq.0, found.rule
+    )));
+    let mut add =
+        |name: &str, text: &str, role| lines.extend(labelled(name, text, role, LABEL, width));
+    add("goes round", &found.what, Role::Text);
+    let seen = format!("{}, the contract allows {}", found.count, found.limit);
+    add("seen", &seen, Role::Text);
+    let then = match found.next {
+        Some(_) => format!("went on with {}", shot.strategy(found.next)),
+        None => "a person decides; no attempt is begun".to_owned(),
+    };
+    add("then", &then, Role::Text);
+    match model.overrule_of(found) {
+        Some(one) => {
+            let whose = one.job.as_ref().map_or_else(
+                || "everywhere in this goal".to_owned(),
+                |job| format!("for {job}"),
+            );
+            let at = time::full(one.made_at, &shot.zone);
+            let text = format!(
+                "not spinning, {whose}, says {} {at}: {}",
+                one.by, one.reason
+            );
+            add("ruled", &text, Role::Good);
+            add("", "V takes that back", Role::Dim);
+        }
+        None => add(
+            "ruled",
+            "nothing; V says that it is not spinning",
+            Role::Dim,
+        ),
+    }
 }
 
 fn numbers(model: &Model, outage: &OutageRow, lines: &mut Vec<Line>, width: usize) {

@@ -36,8 +36,10 @@ pub fn draw(model: &Model, painter: &mut Painter<'_>) -> Option<(u16, u16)> {
             boxed(painter, "Sure?", &lines);
             None
         }
-        Overlay::Targets { ask, effect, yes } => {
-            targets(painter, ask, effect, *yes);
+        Overlay::Targets {
+            effect, names, yes, ..
+        } => {
+            targets(painter, names, effect, *yes);
             None
         }
         Overlay::TypeName {
@@ -56,6 +58,11 @@ pub fn draw(model: &Model, painter: &mut Painter<'_>) -> Option<(u16, u16)> {
             None
         }
         Overlay::Rule { reference, .. } => rule(painter, reference.as_deref()),
+        Overlay::Spin { said, .. } => {
+            spin(painter, said);
+            None
+        }
+        Overlay::AmendFile { typed } => Some(amend_file(painter, typed)),
         Overlay::Help {
             kind,
             query,
@@ -121,14 +128,18 @@ fn leave(painter: &mut Painter<'_>) {
     boxed(painter, "Leave; the engine runs here", &lines);
 }
 
-fn names(ask: &Ask) -> Vec<Line> {
-    let mut lines: Vec<Line> = ask
-        .items
+fn named(names: &[String], width: usize) -> Vec<Line> {
+    let mut lines: Vec<Line> = names
         .iter()
         .take(NAMES)
-        .map(|(job, _)| Line::text(format!("  {job}")))
+        .map(|name| {
+            Line::text(format!(
+                "  {}",
+                text::shorten(name, width.saturating_sub(2))
+            ))
+        })
         .collect();
-    let more = ask.items.len().saturating_sub(NAMES);
+    let more = names.len().saturating_sub(NAMES);
     if more > 0 {
         lines.push(Line::dim(format!("  and {more} more")));
     }
@@ -141,9 +152,9 @@ fn button(label: &str, focused: bool) -> (String, Role) {
     (format!("{sign}[ {label} ]"), role)
 }
 
-fn targets(painter: &mut Painter<'_>, ask: &Ask, effect: &str, yes: bool) {
+fn targets(painter: &mut Painter<'_>, names: &[String], effect: &str, yes: bool) {
     let mut lines = paragraph(effect, Role::Text, inner_width(painter));
-    lines.extend(names(ask));
+    lines.extend(named(names, inner_width(painter)));
     lines.push(Line::new());
     let (cancel, cancel_role) = button("Cancel", !yes);
     let (send, send_role) = button("Do it", yes);
@@ -186,6 +197,11 @@ fn text_area(
 ) {
     let (title, hint) = match purpose {
         Purpose::Reject => (ask.what.clone(), "Why? The job goes on with this reason."),
+        Purpose::NotSpinning { said } => (ask.what.clone(), said.as_str()),
+        Purpose::Amend => (
+            ask.what.clone(),
+            "Why is it amended? Kept with the version. It takes force when the engine answers.",
+        ),
         Purpose::HandOver => (ask.what.clone(), "Why must a person take it?"),
         Purpose::Answer { asked } => (ask.what.clone(), asked.as_str()),
         Purpose::RollBack => (
@@ -272,6 +288,55 @@ fn rule(painter: &mut Painter<'_>, reference: Option<&str>) -> Option<(u16, u16)
         inner.x + at,
         inner.y + 2.min(inner.height.saturating_sub(1)),
     ))
+}
+
+fn spin(painter: &mut Painter<'_>, said: &str) {
+    let mut lines = paragraph(said, Role::Text, inner_width(painter));
+    lines.extend([
+        Line::new(),
+        choice("j", "not spinning, for this job"),
+        choice("e", "not spinning, everywhere in this goal"),
+        Line::of("Esc", Role::Key).with(" leave the alarm as it is", Role::Text),
+    ]);
+    boxed(painter, "Not spinning?", &lines);
+}
+
+/// The end of the path is what is typed: it stays in sight.
+fn amend_file(painter: &mut Painter<'_>, typed: &str) -> (u16, u16) {
+    let width = inner_width(painter);
+    let room = width.saturating_sub(3);
+    let shown = tail(typed, room);
+    let pad = room.saturating_sub(text::width(&shown));
+    let lines = [
+        Line::text("Which goal file shall follow the contract in force?"),
+        Line::dim("It is read and what it would do is shown; nothing changes."),
+        Line::of("› ", Role::Key).with(format!("{shown}{}", " ".repeat(pad)), Role::Strong),
+        Line::dim("Enter reads it; Esc leaves"),
+    ];
+    let inner = boxed(painter, "Amend", &lines);
+    let at = (2 + text::width(&shown) as u16).min(inner.width.saturating_sub(1));
+    (
+        inner.x + at,
+        inner.y + 2.min(inner.height.saturating_sub(1)),
+    )
+}
+
+/// The last columns of a text, with a sign that something is before them.
+fn tail(text: &str, columns: usize) -> String {
+    if text::width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut kept: Vec<char> = Vec::new();
+    let mut used = 1;
+    for c in text.chars().rev() {
+        used += text::width(c.encode_utf8(&mut [0; 4]));
+        if used > columns {
+            break;
+        }
+        kept.push(c);
+    }
+    let end: String = kept.into_iter().rev().collect();
+    format!("…{end}")
 }
 
 fn report(model: &Model, painter: &mut Painter<'_>, scroll: usize) {

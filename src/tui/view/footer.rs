@@ -132,6 +132,10 @@ fn sentence_of_row(model: &Model) -> String {
             .iter()
             .find(|row| row.operation.as_str() == target)
             .map(|row| row.why.clone()),
+        Kind::Drift => model.difference().map(|row| match row.state.as_str() {
+            "open" => format!("{}; accepting: {}", row.world_says, row.accepting),
+            _ => row.how.clone(),
+        }),
         Kind::Alerts => shot
             .alerts
             .iter()

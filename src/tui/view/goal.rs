@@ -172,7 +172,7 @@ fn versions(model: &Model, at: usize, shown: &Version, lines: &mut Vec<Line>, wi
 const AROUND: usize = 3;
 
 /// The changes with the lines around them; what lies between is counted.
-fn changed_lines(old: &str, new: &str, width: usize) -> Vec<Line> {
+pub(super) fn changed_lines(old: &str, new: &str, width: usize) -> Vec<Line> {
     let all = job::diff_lines(old, new, width);
     let is_change = |line: &Line| {
         let changed = |span: &Span| matches!(span.role, Role::Added | Role::Removed);

@@ -236,6 +236,14 @@ fn parts(shot: &Snapshot) -> Vec<(String, Role)> {
     let turns = wait(WaitKind::Turn) + wait(WaitKind::Freeze);
     let all = [
         (
+            overview.held,
+            format!(
+                "HELD by {}",
+                text::count(overview.held, "difference", "differences")
+            ),
+            Role::Bad,
+        ),
+        (
             overview.approvals_open,
             plural(overview.approvals_open, "approval", "approvals"),
             Role::Person,

@@ -213,26 +213,7 @@ pub fn title(model: &Model) -> (String, String) {
 
 /// The pane beside the list.
 pub fn draw_details(model: &Model, painter: &mut Painter<'_>, area: Rect) {
-    let side = area.x > 0;
-    let inner = if side {
-        for y in area.top()..area.bottom() {
-            painter.line(area.x, y, 1, &Line::dim("│"));
-        }
-        Rect::new(
-            area.x + 2,
-            area.y,
-            area.width.saturating_sub(2),
-            area.height,
-        )
-    } else {
-        painter.rule(area.x, area.y, area.width, "");
-        Rect::new(
-            area.x + 1,
-            area.y + 1,
-            area.width.saturating_sub(2),
-            area.height.saturating_sub(1),
-        )
-    };
+    let inner = super::details_area(painter, area);
     let target = model.list().target().map(JobId::from);
     let job = model
         .snapshot

@@ -2,11 +2,13 @@
 
 pub mod alert;
 pub mod alerts;
+pub mod amendment;
 pub mod approvals;
 pub mod budgets;
 pub mod card;
 pub mod closing;
 pub mod dialog;
+pub mod drift;
 pub mod footer;
 pub mod forecast;
 pub mod goal;
@@ -59,7 +61,10 @@ pub fn draw(model: &Model, theme: &Theme, ascii: bool, buf: &mut Buffer) -> Opti
     }
     draw_body(model, &mut painter, parts.body);
     if parts.details != Rect::ZERO {
-        jobs::draw_details(model, &mut painter, parts.details);
+        match model.kind() {
+            Kind::Drift => drift::draw_details(model, &mut painter, parts.details),
+            _ => jobs::draw_details(model, &mut painter, parts.details),
+        }
     }
     tour::draw(model, &mut painter, parts.body);
     let typed = footer::draw(model, &mut painter, parts.status, parts.footer);
@@ -73,6 +78,7 @@ fn draw_body(model: &Model, painter: &mut Painter<'_>, area: Rect) {
         Kind::Waits => waits::draw(model, painter, area),
         Kind::Approvals => approvals::draw(model, painter, area),
         Kind::ToVerify => verify::draw(model, painter, area),
+        Kind::Drift => drift::draw(model, painter, area),
         Kind::Alerts => alerts::draw(model, painter, area),
         Kind::Goals => goals::draw(model, painter, area),
         Kind::Log => log::draw(model, painter, area),
@@ -133,6 +139,8 @@ fn title(model: &Model) -> (String, String) {
             (title, page_note(model))
         }
         Place::Operation(job, _) => (format!("Operation of {job}"), page_note(model)),
+        Place::Drift => drift::title(model),
+        Place::Amendment => ("Amendment".to_owned(), page_note(model)),
         Place::Alert(_) => ("Alert".to_owned(), page_note(model)),
         Place::Question(job, _) => (format!("Question of {job}"), page_note(model)),
         Place::Root(kind @ (Kind::Budgets | Kind::Goal)) => {
@@ -177,6 +185,7 @@ pub fn page(model: &Model, width: u16) -> Vec<Line> {
         Place::Card(_) => card::lines(model, width),
         Place::Operation(_, id) => operation::lines(model, &id, width),
         Place::Alert(seq) => alert::lines(model, seq, width),
+        Place::Amendment => amendment::lines(model, width),
         Place::Question(_, id) => question::lines(model, &id, width),
         Place::Root(Kind::Budgets) => budgets::lines(model, width),
         Place::Root(Kind::Goal) => goal::lines(model, width),
@@ -193,6 +202,24 @@ fn draw_page(model: &Model, painter: &mut Painter<'_>, area: Rect) {
     );
     let shown = model.page.get(model.scroll..).unwrap_or(&[]);
     painter.lines(inner, shown);
+}
+
+/// Where details are written: beside a list with a line between, or below a rule.
+pub fn details_area(painter: &mut Painter<'_>, area: Rect) -> Rect {
+    if area.x > 0 {
+        for y in area.top()..area.bottom() {
+            painter.line(area.x, y, 1, &Line::dim("│"));
+        }
+        let width = area.width.saturating_sub(2);
+        return Rect::new(area.x + 2, area.y, width, area.height);
+    }
+    painter.rule(area.x, area.y, area.width, "");
+    Rect::new(
+        area.x + 1,
+        area.y + 1,
+        area.width.saturating_sub(2),
+        area.height.saturating_sub(1),
+    )
 }
 
 /// An empty view says so, and why that may be.

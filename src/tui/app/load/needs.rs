@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Requests whose downstream jobs are counted; beyond that they are walked by age.
 const MAX_COUNTED: usize = 2_000;
 
-/// What needs a person, dearest delay first: effects of unknown outcome, since nothing is known of the world
+/// What needs a person, dearest delay first: differences that hold the engine; effects of unknown outcome, since nothing is known of the world
 /// until they are settled; then alerts, those of the whole goal first; then questions, since a worker waits
 /// in the midst of its loop; then requests. Within each, first
 /// what holds up the most jobs, then the oldest.
@@ -52,7 +52,15 @@ pub fn load_needs(view: &View<'_>, goal: &GoalId, shot: &mut Snapshot) -> Result
         job: Some(row.job.clone()),
         what: NeedWhat::Approval(row.approval.clone()),
     });
-    let mut needs = dearest_first(verify, &held);
+    // Nothing at all is started before they are accepted.
+    let differ = shot.drift.iter().filter(|row| row.state == "open");
+    let differ = differ.map(|row| row.found_at).min().map(|since| Need {
+        since,
+        job: None,
+        what: NeedWhat::Drift,
+    });
+    let mut needs: Vec<Need> = differ.into_iter().collect();
+    needs.extend(dearest_first(verify, &held));
     needs.extend(dearest_first(alerts, &held));
     needs.extend(dearest_first(questions, &held));
     needs.extend(dearest_first(asked, &held));

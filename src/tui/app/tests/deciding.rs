@@ -4,7 +4,7 @@ use super::*;
 
 /// Requirement 4.
 #[test]
-fn decision_keys_are_dead_until_the_request_was_drawn_for_long_enough() {
+fn requirement_04_decision_keys_are_dead_until_the_request_was_drawn_for_long_enough() {
     let mut world = World::filled();
     world.keys("2\n");
     world.wait(10_000);
@@ -80,7 +80,7 @@ fn approval_keys_do_nothing_in_the_list() {
 
 /// Requirement 6.
 #[test]
-fn a_high_risk_cutover_wants_the_name_typed_not_pasted() {
+fn requirement_06_a_high_risk_cutover_wants_the_name_typed_not_pasted() {
     let mut world = at_card();
     world.keys("]");
     world.drawn_and(ARMING_MS);
@@ -108,7 +108,7 @@ fn a_rejection_needs_a_reason() {
 
 /// Requirement 18.
 #[test]
-fn what_was_asked_is_pending_then_done_or_refused() {
+fn requirement_18_what_was_asked_is_pending_then_done_or_refused() {
     let mut world = at_card();
     world.keys("A");
     let effects = world.keys("y");
@@ -143,7 +143,7 @@ fn the_card_follows_its_decision_to_the_end() {
 
 /// Requirement 5: a dialog holds its target though the list below it changes.
 #[test]
-fn a_dialog_keeps_its_target_when_the_list_moves() {
+fn requirement_05_a_dialog_keeps_its_target_when_the_list_moves() {
     let mut world = World::filled();
     world.keys("jjjjjj");
     assert_eq!(world.model.job_here(), Some(JobId::from("ops_agent_probe")));
@@ -303,4 +303,102 @@ fn a_job_in_production_can_be_asked_back_with_a_reason_and_the_card_says_so() {
     world.keys("A");
     let text = world.screen();
     assert!(text.contains("Take stg_orders out of production"), "{text}");
+}
+
+/// What can happen to the list while a dialog is open.
+#[derive(Debug, Clone)]
+enum Happening {
+    Insert(u64),
+    HandOver(usize),
+    Sort(usize),
+    Reverse,
+    Filter(&'static str),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        (20..90_u64).prop_map(Happening::Insert),
+        (0..8_usize).prop_map(Happening::HandOver),
+        (0..6_usize).prop_map(Happening::Sort),
+        Just(Happening::Reverse),
+        prop_oneof![Just("orders"), Just("state:handed_over"), Just("")]
+            .prop_map(Happening::Filter),
+    ]
+}
+
+fn happens(world: &mut World, what: &Happening) {
+    match what {
+        Happening::Insert(position) => {
+            let job = format!("new_{position}");
+            if world.model.row_of(&job.as_str().into()).is_none() {
+                world.add(&job, *position, "New");
+            }
+        }
+        Happening::HandOver(at) => {
+            let rows = world.model.snapshot.jobs.clone().unwrap();
+            if let Some(job) = rows.ids.get(*at) {
+                let reason = "by hand".into();
+                let state = JobState::HandedOver;
+                world.event(job.as_str(), 0, Event::JobMoved { state, reason });
+            }
+        }
+        Happening::Sort(at) => {
+            use crate::ledger::read::JobSort::*;
+            world.model.sort = [Position, Id, State, Tries, Progress, Queries][*at];
+        }
+        Happening::Reverse => world.model.reverse = !world.model.reverse,
+        Happening::Filter(text) => drop(world.model.filters.insert(Kind::Jobs, (*text).into())),
+    }
+    world.load();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    /// Whatever is inserted, moved, sorted or filtered away between the keys: the cursor stays on its job or is
+    /// said to be gone, marks hold jobs, and a dialog asks for what it named when it opened.
+    #[test]
+    fn requirement_05_shuffling_between_keys_changes_no_target(
+        row in 0..8_usize,
+        mark in any::<bool>(),
+        before in proptest::collection::vec(happening(), 0..4),
+        during in proptest::collection::vec(happening(), 1..5),
+    ) {
+        let mut world = World::filled();
+        world.keys(&"j".repeat(row));
+        let aimed = world.model.job_here().unwrap();
+        let mut wanted = vec![aimed.clone()];
+        if mark {
+            world.keys(" ");
+            wanted = world.model.marks.iter().cloned().collect();
+            world.keys("k");
+        }
+        for what in &before {
+            happens(&mut world, what);
+            match world.model.job_here() {
+                Some(job) => prop_assert_eq!(&job, &aimed),
+                None => {
+                    let gone = world.model.list().gone || world.model.ids().is_empty();
+                    prop_assert!(gone, "{}", world.screen());
+                }
+            }
+        }
+        if !mark && world.model.job_here().is_none() {
+            world.keys("c");
+            prop_assert!(world.model.overlays.is_empty(), "nothing is asked of what is gone");
+            return Ok(());
+        }
+        world.keys("cwords");
+        for what in &during {
+            happens(&mut world, what);
+        }
+        let effects = world.keys("\t\n");
+        let asked: Vec<&JobId> = effects
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Submit { job, .. } => Some(job),
+                _ => None,
+            })
+            .collect();
+        prop_assert_eq!(asked, wanted.iter().collect::<Vec<_>>());
+    }
 }

@@ -1,6 +1,7 @@
 //! The interface as its operator meets it: keys in, decisions and screens out.
 
 mod deciding;
+mod goal;
 mod going;
 mod telling;
 

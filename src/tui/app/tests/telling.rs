@@ -4,7 +4,7 @@ use super::*;
 
 /// Requirement 15: an effect of unknown outcome first, then requests by the jobs that they hold up.
 #[test]
-fn needs_are_walked_by_the_cost_of_delay_and_skip_what_was_decided_here() {
+fn requirement_15_needs_are_walked_by_the_cost_of_delay_and_skip_what_was_decided_here() {
     let mut world = World::filled();
     world.keys(".");
     assert_eq!(world.model.kind(), Kind::Operation);
@@ -38,7 +38,7 @@ fn frozen_keeps_what_is_shown_until_it_thaws() {
 
 /// Requirement 18: silence is noticed by the clock alone.
 #[test]
-fn a_silent_engine_becomes_stale() {
+fn requirement_18_a_silent_engine_becomes_stale() {
     let mut world = World::filled();
     world.beat();
     world.load();
@@ -74,7 +74,7 @@ fn the_closing_report_opens_once_by_itself_and_stays_reachable() {
 }
 
 #[test]
-fn something_new_that_needs_a_person_rings_once_when_asked_to() {
+fn requirement_15_something_new_that_needs_a_person_rings_once_when_asked_to() {
     let mut world = World::filled();
     world.model.notify = true;
     let rings = |effects: Vec<Effect>| {
@@ -162,7 +162,7 @@ fn an_approved_job_that_waits_for_another_names_it_everywhere() {
 /// Requirement 15: a request that holds up a chain of jobs comes before one that holds up a single job,
 /// though that was asked earlier; jobs that have ended are held up by nothing.
 #[test]
-fn what_holds_up_the_most_unfinished_jobs_comes_first() {
+fn requirement_15_what_holds_up_the_most_unfinished_jobs_comes_first() {
     let mut world = World::empty();
     for (position, (job, upstream)) in [
         ("one", vec![]),
@@ -215,7 +215,7 @@ fn what_holds_up_the_most_unfinished_jobs_comes_first() {
 /// Requirement 15: working, waiting on the world, waiting on you, to verify, stopped and dead are six words,
 /// and nothing is called work that no engine does.
 #[test]
-fn six_states_are_six_words_and_work_without_an_engine_is_none() {
+fn requirement_15_six_states_are_six_words_and_work_without_an_engine_is_none() {
     let mut world = World::filled();
     world.add("ops_late", 20, "Late");
     world.attempt("ops_late", 1, "[run]\n");
