@@ -312,17 +312,12 @@ pub fn submit_typed(model: &mut Model, ask: Ask, typed: Option<(String, String)>
         } else {
             ask.what.clone()
         };
-        let text = match (&act, model.proposal()) {
-            (Act::Amend { .. }, Some(proposal)) => Some(proposal.new_text.clone()),
-            _ => None,
-        };
         let local = model.remember(what, approval, typed.clone());
         effects.push(Effect::Submit {
             local,
             goal: goal.clone(),
             job,
             act,
-            text,
         });
     }
     model.marks.clear();

@@ -165,6 +165,17 @@ pub(super) fn put_in_force(model: &Model) -> Option<Overlay> {
     Some(ask::text(model, Purpose::Amend, ask))
 }
 
+/// The text that an amendment names by its digest: of the file that was read.
+pub fn text_of(model: &Model, act: &Act) -> Option<String> {
+    let proposal = model.proposal()?;
+    match (act, &proposal.act) {
+        (Act::Amend { text, .. }, Act::Amend { text: read, .. }) if text == read => {
+            Some(proposal.new_text.clone())
+        }
+        _ => None,
+    }
+}
+
 /// The line that takes the path of a changed goal file.
 pub(super) fn amend_file(model: &Model) -> Overlay {
     let kept = model.draft(AMEND_FILE);

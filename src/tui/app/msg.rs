@@ -78,8 +78,6 @@ pub enum Effect {
         job: JobId,
         /// What is asked.
         act: Act,
-        /// The text that it names, if it names one.
-        text: Option<String>,
     },
     /// Read a changed goal file and say what it would do.
     Propose(String),

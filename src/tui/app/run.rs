@@ -4,7 +4,7 @@ use super::load::Want;
 use super::msg::{Effect, Msg, Now};
 use super::snapshot::Snapshot;
 use super::threads::{Submission, Writer, spawn_amender, spawn_reader};
-use super::{Model, next_deadline, update};
+use super::{Model, ask_goal, next_deadline, update};
 use crate::ledger::Reader;
 use crate::model::{SafeText, TimeMs};
 use crate::tui::decisions::LedgerDecisions;
@@ -291,8 +291,8 @@ impl Shell {
                 goal,
                 job,
                 act,
-                text,
             } => {
+                let text = ask_goal::text_of(&self.model, &act);
                 self.decisions.send(Submission {
                     local,
                     goal,

@@ -157,7 +157,7 @@ fn a_changed_goal_file_shows_what_it_would_do_before_it_is_put_in_force() {
     assert!(world.keys("\t\n").is_empty());
     assert!(world.screen().contains("a reason is needed"));
     let effects = world.keys("the quarter closes later\t\n");
-    let [Effect::Submit { act, text, .. }] = &effects[..] else {
+    let [Effect::Submit { act, .. }] = &effects[..] else {
         panic!("{effects:?}");
     };
     let Act::Amend {
@@ -175,7 +175,7 @@ fn a_changed_goal_file_shows_what_it_would_do_before_it_is_put_in_force() {
         ("the quarter closes later", ContractVersion(1))
     );
     assert_eq!(answers.len(), 1);
-    let text = text.as_ref().unwrap();
+    let text = crate::tui::app::ask_goal::text_of(&world.model, act).unwrap();
     assert_eq!(*digest, crate::model::digest_bytes(text.as_bytes()));
     assert!(text.contains("staging_tries = 2"));
 }
