@@ -3,7 +3,7 @@
 use super::Common;
 use super::adopt::adopt_goal;
 use super::attach::{Screen, with_engine};
-use super::check::read_goal;
+use super::check::{ReadGoal, read_goal};
 use super::error::{CliError, ExitCode, NOTHING_ADOPTED};
 use super::launch::{Launch, Speed, is_practice_owner, launch};
 use super::output::{print_json, print_text};
@@ -14,12 +14,14 @@ use crate::engine::run::Settings;
 use crate::lab::owner::PRACTICE_OWNER;
 use crate::lab::story::{Story, find};
 use crate::ledger::{Reader, verify};
-use crate::model::Account;
+use crate::model::{Account, GoalId};
 use crate::world::practice;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+/// Contract versions that are looked through for the one that a demo began with.
+const VERSIONS: usize = 1_000;
 /// Most practice jobs.
 const MAX_JOBS: usize = 100_000;
 
@@ -88,8 +90,11 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
         _ => Account::current(),
     };
     let file = write_goal(&place, args)?;
-    let adopted = adopt_goal(&ledger, read_goal(&file, &[])?, &me, true);
-    let (id, _) = keep_goal(&file, adopted)?;
+    let read = read_goal(&file, &[])?;
+    let id = match amended_since(&ledger, &read, &me)? {
+        Some(id) => keep_goal(&file, Ok(id))?,
+        None => keep_goal(&file, adopt_goal(&ledger, read, &me, true))?.0,
+    };
     let what = Launch {
         ledger: &ledger,
         goal: &id,
@@ -212,6 +217,21 @@ fn write_goal(dir: &Path, args: &Args) -> Result<PathBuf, CliError> {
     )
     .map_err(io)?;
     Ok(file)
+}
+
+/// Whether this very demo was adopted here, and its contract amended since: it goes on under the version in
+/// force.
+fn amended_since(ledger: &Path, read: &ReadGoal, me: &Account) -> Result<Option<GoalId>, CliError> {
+    if !ledger.exists() {
+        return Ok(None);
+    }
+    let contract = read.goal.contract.clone().resolve_me(me);
+    let versions = Reader::open(ledger)?
+        .view()
+        .contracts(&contract.id, VERSIONS)?;
+    let mut earlier = versions.iter().skip(1);
+    let began = earlier.any(|row| row.digest == contract.digest);
+    Ok(began.then_some(contract.id))
 }
 
 /// The goal file lies beside the ledger, so that a person can read what was adopted: one that was refused

@@ -300,6 +300,8 @@ pub fn submit_typed(model: &mut Model, ask: Ask, typed: Option<(String, String)>
         model.say(why, true);
         return Vec::new();
     }
+    // What was said before would hide that this is pending.
+    model.note = None;
     let mut effects = Vec::new();
     let many = ask.items.len() > 1;
     for (job, act) in ask.items {

@@ -217,7 +217,7 @@ pub(super) fn rule_on_alarm(model: &Model) -> Option<Overlay> {
                 one.rule
             ),
             ask: Ask {
-                what: format!("{} is an alarm again", one.rule),
+                what: format!("alarm {} counts again", one.spin.0),
                 items: vec![(job, act)],
             },
         });

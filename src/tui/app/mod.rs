@@ -208,7 +208,7 @@ impl Model {
         let details = match self.kind() {
             Kind::Jobs | Kind::Waits => self.details,
             // Both sides of a difference are more than a row holds.
-            kind => kind == Kind::Drift,
+            kind => kind == Kind::Drift && !self.snapshot.drift.is_empty(),
         };
         layout(self.size.0, self.size.1, details)
     }

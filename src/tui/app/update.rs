@@ -83,6 +83,10 @@ pub fn update(model: &mut Model, now: Now, msg: Msg) -> Vec<Effect> {
 }
 
 fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
+    // It was read, and must not stand over what this key brings.
+    if model.note.as_ref().is_some_and(|note| !note.bad) {
+        model.note = None;
+    }
     if !model.overlays.is_empty() {
         return overlay_keys::key(model, key);
     }

@@ -369,7 +369,12 @@ fn of_check(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)
             reason, next_check, ..
         } => (
             format!(
-                "waits: {reason}; looks again {}",
+                "{}{reason}; looks again {}",
+                if reason.starts_with("waits") {
+                    ""
+                } else {
+                    "waits: "
+                },
                 super::time::instant(*next_check, at, zone)
             ),
             Role::Wait,

@@ -3,6 +3,7 @@
 use crate::ledger::read::{AlertRow, OutageRow, SpinRow};
 use crate::model::Seq;
 use crate::tui::app::Model;
+use crate::tui::keymap::Action;
 use crate::tui::text::{Line, labelled, paragraph, sentence, time};
 use crate::tui::theme::Role;
 
@@ -31,6 +32,10 @@ pub fn lines(model: &Model, seq: Seq, width: usize) -> Vec<Line> {
     if let Some(found) = model.spin_of(seq) {
         lines.push(Line::new());
         spinning(model, found, &mut lines, width);
+    }
+    if row.rule == "held" && row.cleared_at.is_none() {
+        let key = model.keymap.label(Action::Drift);
+        lines.push(Line::of(key, Role::Key).with(" lists them, and accepts", Role::Text));
     }
     lines.push(Line::new());
     lines.push(Line::strong("Entries before it"));

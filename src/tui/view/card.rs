@@ -330,12 +330,9 @@ fn bound(model: &Model, request: &ApprovalRow, lines: &mut Vec<Line>, label: usi
     add("digest", request.digest.as_str());
     if let Value::Object(parts) = &request.parts {
         for (name, value) in parts {
-            let text = match value {
-                Value::String(text) if text.len() == 64 => Digest(text.clone()).short().to_owned(),
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            add(name, &text);
+            // The contract's terms for this job: another contract of the same terms leaves the yes in force.
+            let name = if name == "contract" { "terms" } else { name };
+            add(name, &part(value));
         }
     }
     let who = match shot.approvers() {
@@ -345,4 +342,15 @@ fn bound(model: &Model, request: &ApprovalRow, lines: &mut Vec<Line>, label: usi
     };
     add("decided by", &who);
     add("request", request.approval.as_str());
+}
+
+/// A part of what a request is bound to: digests are cut, lists are said one after the other.
+fn part(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.len() == 64 => Digest(text.clone()).short().to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(all) => all.iter().map(part).collect::<Vec<_>>().join(", "),
+        Value::Object(all) => all.values().map(part).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
 }

@@ -29,7 +29,14 @@ pub fn draw(
         .with(" ", Role::Text)
         .with(typed, Role::Text);
     painter.line(inner.x, inner.y, inner.width, &line);
-    let room = usize::from(inner.height.saturating_sub(2));
+    // The row under the cursor in full, where its sentence is longer than the row.
+    let whole = match rows.get(selected) {
+        Some(entry) if inner.height >= 10 && is_cut(entry, inner.width) => {
+            text::paragraph(entry.help, Role::Text, usize::from(inner.width))
+        }
+        _ => Vec::new(),
+    };
+    let room = usize::from(inner.height.saturating_sub(2)).saturating_sub(whole.len());
     let first = (selected + 1).saturating_sub(room.max(1));
     for (row, entry) in rows.iter().enumerate().skip(first).take(room) {
         let y = inner.y + 1 + (row - first) as u16;
@@ -43,6 +50,12 @@ pub fn draw(
             painter.select(Rect::new(inner.x, y, inner.width, 1));
         }
     }
+    let below = inner
+        .bottom()
+        .saturating_sub(1)
+        .saturating_sub(whole.len() as u16);
+    let area = Rect::new(inner.x, below, inner.width, whole.len() as u16);
+    painter.lines(area, &whole);
     let foot = if rows.is_empty() {
         "nothing fits; Backspace, or Esc".to_owned()
     } else {
@@ -62,6 +75,15 @@ pub fn draw(
     Some((inner.x + at, inner.y))
 }
 
+/// Columns of the keys.
+fn keys_wide(width: u16) -> usize {
+    if width < 50 { 8 } else { 14 }
+}
+
+fn is_cut(entry: &Entry, width: u16) -> bool {
+    keys_wide(width) + text::width(entry.help) > usize::from(width)
+}
+
 fn entry_line(model: &Model, entry: &Entry, width: u16) -> Line {
     let keys: Vec<String> = model
         .keymap
@@ -70,7 +92,7 @@ fn entry_line(model: &Model, entry: &Entry, width: u16) -> Line {
         .map(|key| key.label())
         .collect();
     let keys = keys.join(" ");
-    let wide = if width < 50 { 8 } else { 14 };
+    let wide = keys_wide(width);
     let pad = wide_pad(&keys, wide);
     let role = if unavailable(model, entry.action).is_some() {
         Role::Dim

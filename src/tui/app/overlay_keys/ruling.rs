@@ -119,12 +119,12 @@ pub(in crate::tui::app) fn not_spinning(
     said: &str,
 ) -> Overlay {
     let whose = if everywhere {
-        "everywhere in this goal"
+        "everywhere in this goal".to_owned()
     } else {
-        "here"
+        format!("for {job}")
     };
     let purpose = Purpose::NotSpinning {
-        said: format!("{said}: no alarm {whose} any more. How do you know?"),
+        said: format!("{said}: no alarm any more, {whose}. How do you know?"),
     };
     let act = Act::OverruleSpin {
         spin,
