@@ -29,9 +29,11 @@ pub fn draw(
         .with(" ", Role::Text)
         .with(typed, Role::Text);
     painter.line(inner.x, inner.y, inner.width, &line);
+    // The palette is typed into by name; help is looked into for keys.
+    let by_name = sign == ":";
     // The row under the cursor in full, where its sentence is longer than the row.
     let whole = match rows.get(selected) {
-        Some(entry) if inner.height >= 10 && is_cut(entry, inner.width) => {
+        Some(entry) if inner.height >= 10 && is_cut(entry, inner.width, by_name) => {
             text::paragraph(entry.help, Role::Text, usize::from(inner.width))
         }
         _ => Vec::new(),
@@ -44,7 +46,7 @@ pub fn draw(
             inner.x,
             y,
             inner.width,
-            &entry_line(model, entry, inner.width),
+            &entry_line(model, entry, inner.width, by_name),
         );
         if row == selected {
             painter.select(Rect::new(inner.x, y, inner.width, 1));
@@ -75,31 +77,41 @@ pub fn draw(
     Some((inner.x + at, inner.y))
 }
 
-/// Columns of the keys.
-fn keys_wide(width: u16) -> usize {
-    if width < 50 { 8 } else { 14 }
+/// Columns of the keys, or of the names.
+fn label_wide(width: u16, by_name: bool) -> usize {
+    match (width < 50, by_name) {
+        (true, false) => 8,
+        (true, true) => 12,
+        (false, false) => 14,
+        (false, true) => 18,
+    }
 }
 
-fn is_cut(entry: &Entry, width: u16) -> bool {
-    keys_wide(width) + text::width(entry.help) > usize::from(width)
+fn is_cut(entry: &Entry, width: u16, by_name: bool) -> bool {
+    label_wide(width, by_name) + text::width(entry.help) > usize::from(width)
 }
 
-fn entry_line(model: &Model, entry: &Entry, width: u16) -> Line {
+fn entry_line(model: &Model, entry: &Entry, width: u16, by_name: bool) -> Line {
     let keys: Vec<String> = model
         .keymap
         .keys_of(entry)
         .iter()
         .map(|key| key.label())
         .collect();
-    let keys = keys.join(" ");
-    let wide = keys_wide(width);
-    let pad = wide_pad(&keys, wide);
+    let label = match (by_name, keys.is_empty()) {
+        (true, _) => entry.name.to_owned(),
+        // It has no key: the palette takes its name.
+        (false, true) => format!(":{}", entry.name),
+        (false, false) => keys.join(" "),
+    };
+    let wide = label_wide(width, by_name);
+    let pad = wide_pad(&label, wide);
     let role = if unavailable(model, entry.action).is_some() {
         Role::Dim
     } else {
         Role::Text
     };
-    Line::of(text::cut(&keys, wide), Role::Key)
+    Line::of(text::cut(&label, wide.saturating_sub(1)), Role::Key)
         .with(pad, Role::Text)
         .with(entry.help, role)
 }

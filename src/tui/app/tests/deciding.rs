@@ -365,13 +365,14 @@ proptest! {
     ) {
         let mut world = World::filled();
         world.keys(&"j".repeat(row));
-        let aimed = world.model.job_here().unwrap();
-        let mut wanted = vec![aimed.clone()];
         if mark {
             world.keys(" ");
-            wanted = world.model.marks.iter().cloned().collect();
-            world.keys("k");
         }
+        let aimed = world.model.job_here().unwrap();
+        let wanted: Vec<JobId> = match mark {
+            true => world.model.marks.iter().cloned().collect(),
+            false => vec![aimed.clone()],
+        };
         for what in &before {
             happens(&mut world, what);
             match world.model.job_here() {

@@ -29,9 +29,11 @@ fn a_row_that_leaves_the_list_is_said_to_be_gone_and_is_no_target() {
 #[test]
 fn requirement_07_read_only_changes_nothing_whatever_is_pressed() {
     let mut world = World::filled();
+    world.differs();
+    world.spins("mart_revenue");
     world.model = Model::new(None, true, true);
     world.load();
-    for place in ["1", "1j", "2\n", "3\n"] {
+    for place in ["1", "1j", "2\n", "3\n", "4\n", "d", "d*", "6egoal.toml\n"] {
         for key in ["p", "r", "c", "D", "A", "X", "V", "y"] {
             world.keys(place);
             world.drawn_and(1_000);
