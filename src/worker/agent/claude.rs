@@ -1,6 +1,6 @@
 //! `claude -p`: its flags, and what its end means.
 
-use super::end::{AgentReport, objects};
+use super::end::{AgentReport, exited, objects};
 use super::proxy::Proxy;
 use super::settings::AgentSettings;
 use crate::model::FailureClass;
@@ -61,24 +61,15 @@ pub(super) fn command(
 /// alone is not: it says `success` beside an error, and exits 0 without a word after an interrupt.
 pub(super) fn read(outcome: &ProcessOutcome) -> AgentReport {
     use FailureClass::{Environment, Job, Unclear};
-    let ProcessOutcome::Exited {
-        code,
-        stdout,
-        stderr,
-    } = outcome
-    else {
-        let class = match outcome {
-            ProcessOutcome::OutputTooLarge { .. } | ProcessOutcome::Killed { .. } => Unclear,
-            _ => Environment,
-        };
-        return AgentReport::badly(class, "it did not end by itself");
+    let (code, stdout, told) = match exited(outcome) {
+        Ok(parts) => parts,
+        Err(report) => return report,
     };
     let result = objects(stdout)
         .filter(|map| map.get("type").and_then(Value::as_str) == Some("result"))
         .last();
     let Some(result) = result else {
-        let told = String::from_utf8_lossy(stderr);
-        let why = match told.trim() {
+        let why = match told.as_str() {
             "" => format!("it exited with status {code} and without a result"),
             told => format!("it exited with status {code} and without a result: {told}"),
         };
@@ -91,7 +82,7 @@ pub(super) fn read(outcome: &ProcessOutcome) -> AgentReport {
         .get("permission_denials")
         .and_then(Value::as_array)
         .map_or(0, Vec::len);
-    if *code == 0 && is_error == Some(false) && subtype == "success" {
+    if code == 0 && is_error == Some(false) && subtype == "success" {
         let words = match denied {
             0 => word("result").to_owned(),
             count => format!("({count} tool calls were refused) {}", word("result")),

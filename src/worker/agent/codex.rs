@@ -1,6 +1,6 @@
 //! `codex exec`: its flags, and what its end means.
 
-use super::end::{AgentReport, objects};
+use super::end::{AgentReport, exited, objects};
 use super::proxy::Proxy;
 use super::settings::AgentSettings;
 use super::task;
@@ -61,17 +61,9 @@ pub(super) fn command(
 /// Success is exit status 0 and `turn.completed`. An `error` line may be a mere reconnect and is no end.
 pub(super) fn read(outcome: &ProcessOutcome) -> AgentReport {
     use FailureClass::{Environment, Job, Unclear};
-    let ProcessOutcome::Exited {
-        code,
-        stdout,
-        stderr,
-    } = outcome
-    else {
-        let class = match outcome {
-            ProcessOutcome::OutputTooLarge { .. } | ProcessOutcome::Killed { .. } => Unclear,
-            _ => Environment,
-        };
-        return AgentReport::badly(class, "it did not end by itself");
+    let (code, stdout, told) = match exited(outcome) {
+        Ok(parts) => parts,
+        Err(report) => return report,
     };
     let (mut words, mut completed, mut failed) = (String::new(), false, None);
     for event in objects(stdout) {
@@ -106,18 +98,11 @@ pub(super) fn read(outcome: &ProcessOutcome) -> AgentReport {
             };
             AgentReport::badly(class, &format!("its turn failed: {why}"))
         }
-        (2, ..) => {
-            let told = String::from_utf8_lossy(stderr);
-            AgentReport::badly(
-                Environment,
-                &format!("it does not know a flag: {}", told.trim()),
-            )
-        }
+        (2, ..) => AgentReport::badly(Environment, &format!("it does not know a flag: {}", told)),
         (code, ..) => {
-            let told = String::from_utf8_lossy(stderr);
             let why = format!(
                 "it exited with status {code} before its turn was completed {}",
-                told.trim()
+                told
             );
             AgentReport::badly(Unclear, why.trim())
         }

@@ -1,6 +1,7 @@
 //! How an agent ended, by rules that no text of its can bend.
 
 use crate::model::FailureClass;
+use crate::world::process::ProcessOutcome;
 
 /// How an agent ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,29 @@ impl AgentReport {
                 why: short(why),
             },
             words: String::new(),
+        }
+    }
+}
+
+/// Exit status, output and the last words on stderr of an agent that ended by itself; else the report.
+pub(super) fn exited(outcome: &ProcessOutcome) -> Result<(i32, &[u8], String), AgentReport> {
+    match outcome {
+        ProcessOutcome::Exited {
+            code,
+            stdout,
+            stderr,
+        } => {
+            let told = String::from_utf8_lossy(stderr).trim().to_owned();
+            Ok((*code, stdout, told))
+        }
+        other => {
+            let class = match other {
+                ProcessOutcome::OutputTooLarge { .. } | ProcessOutcome::Killed { .. } => {
+                    FailureClass::Unclear
+                }
+                _ => FailureClass::Environment,
+            };
+            Err(AgentReport::badly(class, "it did not end by itself"))
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A provider makes exactly one attempt. Whoever calls it decides about retries, because each is a second,
 //! billed generation and must be reserved for first.
 
+mod answer;
 mod anthropic;
 mod assemble;
 mod backoff;
@@ -15,6 +16,7 @@ mod open;
 mod openai_chat;
 mod price;
 mod probe;
+mod reading;
 mod reply;
 mod request;
 mod sse;

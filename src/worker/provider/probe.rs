@@ -1,7 +1,8 @@
 //! What a provider says about itself, without asking for a turn: reachable, key accepted, models.
 
+use super::answer::{answered, text_of, unsent};
 use super::classify::{Answered, of_answer};
-use super::http::{HttpProvider, answered, text_of, unsent};
+use super::http::HttpProvider;
 use super::wait::{Deadline, Stop};
 use super::{TurnFailure, TurnLimits};
 use crate::contract::Protocol;

@@ -1,7 +1,6 @@
 //! Time limits of one call, and the times that a server names.
 
 use super::TurnLimits;
-use super::http::duration;
 use crate::model::TimeMs;
 use std::future::Future;
 use std::pin::pin;
@@ -88,6 +87,11 @@ pub(super) fn retry_after_ms(ms: Option<&str>, after: Option<&str>, now: TimeMs)
         (None, None) => return None,
     };
     Some(wait.min(MOST_WAIT_MS))
+}
+
+/// Milliseconds as the runtime takes them.
+fn duration(ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(ms).unwrap_or(0))
 }
 
 #[cfg(test)]
