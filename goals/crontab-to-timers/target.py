@@ -21,6 +21,24 @@ ENVIRONMENT = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC", "LC
                "SYSTEMD_PAGER": "", "SYSTEMD_COLORS": "0"}
 INSTANT = re.compile(r"^\s*(?:Next elapse|Iter(?:\.|ation) #\d+): \w{3} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC$")
 EPOCH = datetime.datetime(1970, 1, 1)
+# For a model that writes configs (worker = "chat"); docs/adapters.md.
+GUIDE = """A config is two systemd units in one text, named after the job and each begun by a line of its own:
+
+### JOB.timer
+[Timer]
+OnCalendar=*-*-* 02:15:00 Europe/Berlin
+[Install]
+WantedBy=timers.target
+### JOB.service
+[Service]
+Type=oneshot
+User=etl
+ExecStart=/bin/sh -c "etl load-sales"
+
+It is checked by systemd-analyze and kept; it is not run, so nothing shows what the command does. A specifier begins with
+%, so a % that the command means is written %%, and a $ that the shell is to see is $$. Cron's day of the month or day of
+the week is two OnCalendar lines when both are restricted.
+"""
 
 
 class Failed(Exception):
@@ -103,7 +121,7 @@ class Target:
         status, text = analyze("--version")
         version = text.split("\n")[0].strip() if status == 0 else "unknown"
         return {"name": "crontab-to-timers", "version": f"1 on {version}",
-                "one_effect_per_id": {"stage": True, "cut_over": True}}
+                "one_effect_per_id": {"stage": True, "cut_over": True}, "guide": GUIDE}
 
     def effect(self, request):
         try:

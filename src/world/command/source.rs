@@ -13,6 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const MAX_JOBS: usize = 50_000;
 /// Longest job id, in bytes.
 const MAX_ID_BYTES: usize = 200;
+/// Most bytes of what stands beside a job; a model reads the first 24 KiB.
+const MAX_BESIDE_BYTES: usize = 64 * 1024;
 const HOLD_KINDS: [&str; 2] = ["retire", "impossible"];
 
 /// A source adapter.
@@ -26,6 +28,7 @@ pub struct CommandSource {
 struct Schedules {
     by_job: BTreeMap<JobId, Option<CronSchedule>>,
     adapter_answers: bool,
+    answers_beside: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -34,6 +37,9 @@ struct ListReply {
     /// Whether the adapter answers `firing_times` itself.
     #[serde(default)]
     answers_firing_times: bool,
+    /// Whether the adapter answers `beside`.
+    #[serde(default)]
+    answers_beside: bool,
     /// What became of each line or entry the adapter read.
     #[serde(default)]
     accounting: Option<Accounting>,
@@ -45,6 +51,11 @@ struct ListedJob {
     job: SourceJob,
     #[serde(default)]
     schedule: Option<CronSchedule>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct BesideReply {
+    text: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -75,6 +86,7 @@ impl CommandSource {
             .map_err(|why| self.adapter.implausible("list", &why))?;
         let mut schedules = Schedules {
             adapter_answers: reply.answers_firing_times,
+            answers_beside: reply.answers_beside,
             ..Schedules::default()
         };
         let mut jobs = Vec::with_capacity(reply.jobs.len());
@@ -169,6 +181,21 @@ fn judge_id(id: &str) -> Result<(), String> {
 impl Source for CommandSource {
     fn list(&self) -> Result<Timed<Vec<SourceJob>>, PortError> {
         Ok(Timed::now(self.fetch()?))
+    }
+
+    fn beside(&self, job: &JobId) -> Result<Timed<String>, PortError> {
+        if !self.schedules()?.answers_beside {
+            return Ok(Timed::now(String::new()));
+        }
+        let reply: BesideReply = self.adapter.call("beside", &json!({ "job": job }))?;
+        if reply.text.len() > MAX_BESIDE_BYTES {
+            let why = format!(
+                "{} bytes; at most {MAX_BESIDE_BYTES} stand beside a job",
+                reply.text.len()
+            );
+            return Err(self.adapter.implausible("beside", &why).into());
+        }
+        Ok(Timed::now(reply.text))
     }
 
     fn firing_times(

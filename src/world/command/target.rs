@@ -5,7 +5,7 @@ use super::source::judge_times;
 use crate::model::{Action, Digest, FailureClass, JobId, OperationId, TimeMs};
 use crate::world::ports::{
     AdapterInfo, Effect, EffectRef, EffectRequest, FiringQuestion, FiringTimes, InProduction,
-    Lookup, PortError, RunState, Target, Timed,
+    Lookup, MAX_GUIDE_BYTES, PortError, RunState, Target, Timed,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -22,6 +22,7 @@ pub struct CommandTarget {
     adapter: Adapter,
     info: AdapterInfo,
     lists_production: bool,
+    guide: String,
 }
 
 /// What an adapter says of itself.
@@ -32,6 +33,9 @@ struct InfoReply {
     /// Whether it answers `production`.
     #[serde(default)]
     lists_production: bool,
+    /// What its configs look like, for whoever writes one.
+    #[serde(default)]
+    guide: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -90,15 +94,24 @@ impl CommandTarget {
         let InfoReply {
             info,
             lists_production,
+            guide,
         } = adapter.call("info", &json!({}))?;
         if info.name.is_empty() || info.version.is_empty() {
             let why = "expected a name and a version";
             return Err(adapter.implausible("info", why).into());
         }
+        if guide.len() > MAX_GUIDE_BYTES {
+            let why = format!(
+                "a guide of {} bytes; at most {MAX_GUIDE_BYTES} are told to a model",
+                guide.len()
+            );
+            return Err(adapter.implausible("info", &why).into());
+        }
         Ok(Self {
             adapter,
             info,
             lists_production,
+            guide,
         })
     }
 
@@ -178,6 +191,10 @@ impl CommandTarget {
 impl Target for CommandTarget {
     fn info(&self) -> AdapterInfo {
         self.info.clone()
+    }
+
+    fn guide(&self) -> String {
+        self.guide.clone()
     }
 
     fn effect(&self, request: &EffectRequest) -> Timed<Effect> {

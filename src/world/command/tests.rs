@@ -324,6 +324,45 @@ fn a_secret_reaches_the_adapter_and_nobody_else() {
 }
 
 #[test]
+fn a_guide_and_what_stands_beside_a_job_are_bounded_and_asked_for_only_where_offered() {
+    let answer = |info: &str, list: &str, beside: usize| {
+        format!(
+            "read r; case \"$r\" in *'\"call\":\"info\"'*) echo '{info}';; *'\"call\":\"list\"'*) echo '{list}';; \
+             *) printf '{{\"text\":\"'; head -c {beside} /dev/zero | tr '\\0' x; printf '\"}}';; esac"
+        )
+    };
+    let open = |script: &str| {
+        let table = json!({"adapter": "command", "run": ["/bin/sh", "-c", script]});
+        let ports = ["source", "target"]
+            .map(|port| (port.to_owned(), table.as_object().unwrap().clone()))
+            .into();
+        open_world(&WorldRule { ports }, Path::new("/"))
+    };
+    let info = r#"{"name":"x","version":"1","one_effect_per_id":{}}"#;
+    let offers = r#"{"jobs":[],"answers_beside":true}"#;
+    let job = JobId::from("a");
+    let world = open(&answer(info, offers, 300)).unwrap();
+    assert_eq!(world.source.beside(&job).unwrap().value.len(), 300);
+    assert_eq!(world.target.guide(), "");
+    let world = open(&answer(info, r#"{"jobs":[]}"#, 300)).unwrap();
+    assert_eq!(world.source.beside(&job).unwrap().value, "", "not asked");
+    let world = open(&answer(info, offers, 70_000)).unwrap();
+    let why = world.source.beside(&job).unwrap_err().what;
+    assert!(why.contains("70000 bytes"), "{why}");
+    let long = format!(
+        r#"{{"name":"x","version":"1","one_effect_per_id":{{}},"guide":"{}"}}"#,
+        "g".repeat(40_000)
+    );
+    let Err(error) = open(&answer(&long, offers, 1)) else {
+        panic!("a guide of any length was taken")
+    };
+    assert!(
+        error.to_string().contains("a guide of 40000 bytes"),
+        "{error}"
+    );
+}
+
+#[test]
 fn an_unknown_adapter_is_named() {
     let Err(error) = world_with("true", &json!({"adapter": "airflow"})) else {
         panic!()
@@ -371,12 +410,20 @@ fn make_call(world: &World, heading: &str, params: &Value) -> Result<(), String>
     let failed = |error: crate::world::ports::PortError| error.what;
     match heading {
         "source: list" => world.source.list().map(drop).map_err(failed),
+        "source: beside" => world
+            .source
+            .beside(&job())
+            .map(|text| assert!(text.value.starts_with("--- /home/etl/.profile ---\nexport")))
+            .map_err(failed),
         "source: firing_times" => world
             .source
             .firing_times(&job(), &question())
             .map(drop)
             .map_err(failed),
-        "target: info" => Ok(()),
+        "target: info" => {
+            assert!(world.target.guide().contains("five cron fields"));
+            Ok(())
+        }
         "target: effect" => {
             let request = serde_json::from_value(params.clone()).unwrap();
             match world.target.effect(&request).value {
@@ -443,7 +490,7 @@ fn the_documented_requests_are_sent_and_the_documented_replies_taken() {
         .find(|block| block.0 == "target: info" && block.1 == "reply");
     std::fs::write(folder.path().join("info"), info.unwrap().2).unwrap();
     // A source that has not listed yet is asked for its list before its firing times.
-    let list = r#"{"jobs":[],"answers_firing_times":true}"#;
+    let list = r#"{"jobs":[],"answers_firing_times":true,"answers_beside":true}"#;
     std::fs::write(folder.path().join("list-first"), list).unwrap();
     let script = "cat > request.new; \
         if grep -q '\"call\":\"info\"' request.new; then cp request.new request-info; cat info; exit 0; fi; \
@@ -485,5 +532,5 @@ fn the_documented_requests_are_sent_and_the_documented_replies_taken() {
             _ => {}
         }
     }
-    assert_eq!(replies, 17);
+    assert_eq!(replies, 18);
 }
