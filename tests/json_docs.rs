@@ -87,7 +87,7 @@ fn printed() -> BTreeMap<String, Value> {
     let text = std::fs::read_to_string(demo.dir.path().join("demo/practice.toml")).unwrap();
     std::fs::write(
         &changed,
-        text.replace("staging_tries = 3", "staging_tries = 5"),
+        text.replace("staging_tries = 5", "staging_tries = 7"),
     )
     .unwrap();
     all.push(demo.run(&["amend", "demo/changed.toml", "--preview"]));

@@ -125,6 +125,14 @@ fn the_practice_model_repairs_what_the_script_leaves() {
     for job in of_class(&rows, "impossible") {
         assert_eq!(ends[&job].0, "handed_over", "{job}");
     }
+    // The report's score is what is counted here.
+    let score = &first.report["score"];
+    assert_eq!(score["convertible"], convertible.len());
+    assert_eq!(score["cut_over"], convertible.len() - left.len());
+    assert_eq!(score["left"].as_array().unwrap().len(), left.len());
+    assert_eq!(score["impossible_handed_over"], score["impossible"]);
+    assert_eq!(score["compared"], first.report["jobs"]["cut_over"]);
+    assert_eq!(score["false_completions"], serde_json::json!([]));
     let models = &first.report["practice_model"];
     assert_eq!(models["names"], serde_json::json!(["practice model"]));
     assert_eq!(models["prefixes"], 1, "{models}");

@@ -12,6 +12,7 @@ use super::run::{exit_code, finish_word, run_headless, text_of};
 use crate::engine::report::report;
 use crate::engine::run::Settings;
 use crate::lab::owner::PRACTICE_OWNER;
+use crate::lab::score::score;
 use crate::lab::story::{Story, find};
 use crate::ledger::{Reader, verify};
 use crate::model::{Account, GoalId};
@@ -121,6 +122,10 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     let report = report(launched.engine.ledger().read(), &id)?;
     let days = launched.engine.now().since(launched.started) as f64 / 86_400_000.0;
     let per_day = launched.queries_per_day;
+    let world = place.join(practice::goal::WORLD_FILE);
+    let view = launched.engine.ledger().read();
+    let score = score(view, &id, &world, args.jobs as usize)
+        .map_err(|what| CliError::new(what, "The migration itself is in the ledger."))?;
     drop(launched);
     let chain = verify(&ledger)?.word();
     if common.json {
@@ -134,19 +139,21 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
                 "queries": { "used": report.queries_used, "limit_per_day": per_day },
                 "approvals": report.approvals,
                 "practice_model": super::run::models_json(&report.models),
+                "score": score,
                 "chain": chain,
                 "ledger": ledger,
-                "world": place.join(practice::goal::WORLD_FILE),
+                "world": world,
                 "virtual_days": (days * 100.0).round() / 100.0,
                 "wall_ms": begun.elapsed().as_millis() as u64,
             }),
         )?;
     } else {
         print_text(&format!(
-            "{}\nchain: {chain}; {days:.1} virtual days\nledger {}\nworld {}",
+            "{}\n{}\nchain: {chain}; {days:.1} virtual days\nledger {}\nworld {}",
             text_of(&report, finish),
+            score.text(),
             ledger.display(),
-            place.join(practice::goal::WORLD_FILE).display()
+            world.display()
         ))?;
     }
     Ok(if chain == "ok" {

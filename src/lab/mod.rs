@@ -7,5 +7,6 @@ pub mod noise;
 pub mod noop;
 pub mod noop_goal;
 pub mod owner;
+pub mod score;
 pub mod sim;
 pub mod story;
