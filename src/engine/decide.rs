@@ -131,7 +131,7 @@ fn within_walls(step: Step, around: &Surroundings, now: TimeMs) -> Step {
             | Step::Check(..)
             | Step::Request(_)
             | Step::CutOver(_)
-            | Step::Chat(ChatStep::Turn)
+            | Step::Chat(ChatStep::Turn { .. })
     );
     if let Some(why) = walls.shut.as_ref().filter(|_| starts) {
         return Step::Wait(wait_for_owner(format!("budget {why}"), now));

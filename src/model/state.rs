@@ -197,17 +197,70 @@ words!(
     }
 );
 
-words!(
-    /// Parts of the world that can be out by themselves.
-    WorldPart {
-        /// The scheduler that jobs are staged on and cut over to.
-        Target = "target",
-        /// The warehouse that checks ask.
-        Warehouse = "warehouse",
-        /// Whoever proposes configs.
-        Worker = "worker",
+/// Parts of the world that can be out by themselves.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum WorldPart {
+    /// The scheduler that jobs are staged on and cut over to.
+    Target,
+    /// The warehouse that checks ask.
+    Warehouse,
+    /// Whoever proposes configs, but for models.
+    Worker,
+    /// A provider of models, by its name: each is out by itself.
+    Provider(String),
+}
+
+impl WorldPart {
+    /// What stands before a provider's name in the stored word.
+    const PROVIDER: &str = "provider:";
+
+    /// The word used in the ledger and in JSON: `target`, `warehouse`, `worker` or `provider:NAME`.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Target => "target".to_owned(),
+            Self::Warehouse => "warehouse".to_owned(),
+            Self::Worker => "worker".to_owned(),
+            Self::Provider(name) => format!("{}{name}", Self::PROVIDER),
+        }
     }
-);
+
+    /// The part of a word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "target" => Some(Self::Target),
+            "warehouse" => Some(Self::Warehouse),
+            "worker" => Some(Self::Worker),
+            _ => word
+                .strip_prefix(Self::PROVIDER)
+                .map(|name| Self::Provider(name.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for WorldPart {
+    /// As it stands in a sentence after "the".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Provider(name) => write!(f, "provider {name}"),
+            other => f.write_str(&other.word()),
+        }
+    }
+}
+
+impl From<WorldPart> for String {
+    fn from(part: WorldPart) -> Self {
+        part.word()
+    }
+}
+
+impl TryFrom<String> for WorldPart {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, Self::Error> {
+        Self::from_word(&word).ok_or_else(|| format!("no part of the world is called {word:?}"))
+    }
+}
 
 /// What would end a wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

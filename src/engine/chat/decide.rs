@@ -6,8 +6,8 @@ use crate::engine::surroundings::Surroundings;
 use crate::ledger::event::CallRef;
 use crate::ledger::facts::JobFacts;
 use crate::model::{TimeMs, WaitKind, Wake};
-use crate::worker::chat::MAX_BAD_CALLS;
 use crate::worker::chat::settings::ChatSettings;
+use crate::worker::chat::{MAX_BAD_CALLS, MAX_PAUSES, MAX_REPEATS};
 
 /// How long a question may wait when no working hours are known.
 const QUESTION_OVERDUE_MS: i64 = 24 * 3_600_000;
@@ -26,7 +26,10 @@ pub enum ChatStep {
     /// Run a tool that the model asked for.
     Tool(CallRef),
     /// Ask for the next turn.
-    Turn,
+    Turn {
+        /// Of this provider.
+        provider: String,
+    },
     /// The loop is over; `outcome: why`.
     End(String),
 }
@@ -73,6 +76,13 @@ pub fn next(job: &JobFacts, strategy: &Strategy, around: &Surroundings, now: Tim
             &format!("{MAX_BAD_CALLS} calls in a row were no tool, did not fit or were refused"),
         );
     }
+    if chat.repeats + 1 >= MAX_REPEATS {
+        let tool = chat.last_answer.as_ref().map_or("", |(tool, _)| tool);
+        return end(
+            "limit",
+            &format!("it called {tool} {MAX_REPEATS} times in a row and learned nothing new"),
+        );
+    }
     if let Some(call) = chat.pending.first() {
         return Step::Chat(ChatStep::Tool(call.clone()));
     }
@@ -81,6 +91,12 @@ pub fn next(job: &JobFacts, strategy: &Strategy, around: &Surroundings, now: Tim
     }
     if chat.silent >= MAX_SILENT {
         return end("silent", "it stopped calling tools and handed nothing in");
+    }
+    if chat.pauses > MAX_PAUSES {
+        return end(
+            "limit",
+            &format!("the provider paused it more than {MAX_PAUSES} times in a row"),
+        );
     }
     if chat.truncated >= MAX_TRUNCATED {
         return end("truncated", "its answers were cut by the output ceiling");
@@ -108,6 +124,8 @@ pub fn next(job: &JobFacts, strategy: &Strategy, around: &Surroundings, now: Tim
             next_check: *until,
             overdue: until.plus_ms(QUESTION_OVERDUE_MS),
         }),
-        _ => Step::Chat(ChatStep::Turn),
+        _ => Step::Chat(ChatStep::Turn {
+            provider: settings.provider,
+        }),
     }
 }

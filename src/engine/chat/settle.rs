@@ -1,11 +1,12 @@
 //! A turn's answer, into entries.
 
 use super::{end, line, spend_id};
+use crate::engine::outage::{Ended, Tried};
 use crate::engine::run::{Engine, EngineError};
 use crate::ledger::event::{CallRef, Event, TurnEnded};
 use crate::ledger::facts::JobFacts;
 use crate::model::canon::digest_parts;
-use crate::model::{Amounts, Budget, JobId, TimeMs, WaitKind};
+use crate::model::{Amounts, Budget, JobId, TimeMs, WaitKind, WorldPart};
 use crate::worker::provider::{
     Block, BlockKind, Message, Outcome, RawJson, TurnFailure, TurnFailureClass, TurnReply, Usage,
     UsageSource, cost, next_try,
@@ -13,6 +14,8 @@ use crate::worker::provider::{
 
 /// How long a provider is left alone when only a person, or time, can help.
 const HOLD_MS: i64 = 3_600_000;
+/// Input tokens from which every provider's cache takes a prefix.
+const LEAST_CACHED: u64 = 4_096;
 /// How long it is left alone when its retries are used up.
 const REST_MS: i64 = 15 * 60_000;
 
@@ -31,12 +34,18 @@ impl Engine {
         let Some((_, settings)) = self.strategy_of(&facts) else {
             return self.hand_over(id, "the plan has no such strategy");
         };
+        let name = settings.provider.clone();
+        let held = self.provider_holds.is_held(&name);
+        let end = result
+            .as_ref()
+            .map_or_else(|failure| end_of(failure), |_| Some(Ended::Worked));
         let ended = match result {
             Ok(reply) => {
                 if self.provider_holds.release(&settings.provider) {
                     self.clear_provider_alert(&settings.provider)?;
                     self.wake_waiting(&[WaitKind::World]);
                 }
+                self.tell_of_cache(&facts, &settings.provider, &reply.usage);
                 self.answered(turn, &settings.provider, reply)
             }
             Err(failure) => self.failed(
@@ -61,7 +70,15 @@ impl Engine {
             amounts.insert(Budget::Money, money);
         }
         self.emit(id, Event::TurnEnded(ended))?;
-        self.settle_spend(id, &spend, amounts, !unknown)
+        self.settle_spend(id, &spend, amounts, !unknown)?;
+        match end {
+            // What a person must mend is told by its own alert, and is no outage besides.
+            Some(end) if !(held && end == Ended::Failed) => {
+                let began = facts.chat.open.as_ref().map(|open| open.at);
+                self.tried(WorldPart::Provider(name), id, Tried::Turn, end, began)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn answered(&mut self, turn: u32, provider: &str, reply: TurnReply) -> TurnEnded {
@@ -161,8 +178,16 @@ impl Engine {
         match failure.class {
             TurnFailureClass::Retry | TurnFailureClass::Wait => {
                 let wait = failure.class == TurnFailureClass::Wait;
+                let part = WorldPart::Provider(provider.to_owned());
                 match next_try(&failure, facts.chat.failures + 1, self.now, dice(facts)) {
-                    Some(at) => retry_at = Some(at),
+                    Some(at) => {
+                        if failure.slow_down || failure.status == Some(429) {
+                            self.provider_holds.slow_down(provider, &why, at);
+                        }
+                        retry_at = Some(at);
+                    }
+                    // In an outage one job probes; the others wait for what comes of it, at no cost.
+                    None if self.outages.is_open(&part) => {}
                     None if failure.fallback && self.has_other_strategy(facts) => {
                         ends = Some(end("failed", &why));
                     }
@@ -214,7 +239,7 @@ impl Engine {
     }
 
     fn hold_provider(&mut self, provider: &str, why: &str, until: TimeMs) {
-        if self.provider_holds.hold(provider, why, until) && !self.told_of(provider) {
+        if self.provider_holds.hold(provider, why, until) && !self.told_of("provider", provider) {
             self.emit_goal(Event::AlertRaised {
                 rule: "provider".to_owned(),
                 evidence: format!("{provider}: {why}; it is not asked for a while"),
@@ -222,13 +247,38 @@ impl Engine {
         }
     }
 
-    /// Whether an engine before this one raised the alert already.
-    fn told_of(&self, provider: &str) -> bool {
+    /// Says once that a provider's cache serves nothing, though the request began with the bytes of the one
+    /// before; takes it back when it does.
+    fn tell_of_cache(&mut self, facts: &JobFacts, provider: &str, usage: &Usage) {
+        let (rule, input) = ("cache", usage.input());
+        let again = facts.chat.answered > 0 && input >= LEAST_CACHED;
+        let serves = usage.cache_read.is_some_and(|read| read > 0);
+        if serves && self.provider_holds.warm(provider) {
+            self.emit_goal(Event::AlertCleared {
+                rule: rule.to_owned(),
+                why: format!("{provider} serves from its cache"),
+            });
+        }
+        let nothing = again && usage.cache_read == Some(0);
+        if nothing && self.provider_holds.cold(provider) && !self.told_of(rule, provider) {
+            self.emit_goal(Event::AlertRaised {
+                rule: rule.to_owned(),
+                evidence: format!(
+                    "{provider}: none of {input} input tokens came from its cache in turn {} of {}; each turn is \
+                     paid in full",
+                    facts.chat.turns, facts.id
+                ),
+            });
+        }
+    }
+
+    /// Whether an open alert of a rule speaks of the provider, also one that an engine before this one raised.
+    fn told_of(&self, rule: &str, provider: &str) -> bool {
         let lead = format!("{provider}: ");
         let alerts = self.ledger.read().alerts(&self.goal.contract.id);
         alerts.is_ok_and(|all| {
             all.iter().any(|alert| {
-                alert.rule == "provider"
+                alert.rule == rule
                     && alert.cleared_at.is_none()
                     && alert.evidence.starts_with(&lead)
             })
@@ -260,6 +310,26 @@ fn dice(facts: &JobFacts) -> f64 {
         .and_then(|hex| u32::from_str_radix(hex, 16).ok())
         .unwrap_or(0);
     f64::from(number) / f64::from(u32::MAX)
+}
+
+/// What a failed turn says of its provider. `None`: nothing; a setting, the account, or this engine's own
+/// clock ended it.
+fn end_of(failure: &TurnFailure) -> Option<Ended> {
+    // It is up and has its limits.
+    let busy = failure.not_before.map_or(Ended::Worked, Ended::Busy);
+    match failure.class {
+        TurnFailureClass::Wait => Some(busy),
+        TurnFailureClass::Retry if failure.slow_down || failure.status == Some(429) => Some(busy),
+        TurnFailureClass::Retry => Some(Ended::Failed),
+        TurnFailureClass::FailStep
+            if failure.status.is_some() && failure.code != TurnFailure::DEADLINE =>
+        {
+            Some(Ended::Worked)
+        }
+        TurnFailureClass::FailStep
+        | TurnFailureClass::StopBudget
+        | TurnFailureClass::StopConfig => None,
+    }
 }
 
 fn counted(

@@ -36,7 +36,7 @@ impl Engine {
             ChatStep::LoseTurn => self.lose_turn(id, facts)?,
             ChatStep::LoseQuery => self.lose_query(id, facts)?,
             ChatStep::Tool(call) => self.run_tool(id, facts, &call)?,
-            ChatStep::Turn => return self.start_turn(id, facts),
+            ChatStep::Turn { .. } => return self.start_turn(id, facts),
             ChatStep::End(note) => self.end_chat(id, facts, &note)?,
         }
         Ok(false)

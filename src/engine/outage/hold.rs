@@ -1,5 +1,6 @@
 //! What an outage does to a step. Pure.
 
+use crate::engine::chat::ChatStep;
 use crate::engine::decide::{Step, Waiting};
 use crate::engine::surroundings::Surroundings;
 use crate::model::{TimeMs, WaitKind, Wake, WorldPart};
@@ -25,6 +26,7 @@ pub fn part_of(step: &Step, around: &Surroundings) -> Option<WorldPart> {
     match step {
         Step::Stage(_) | Step::CutOver(_) => Some(WorldPart::Target),
         Step::Prepare => Some(WorldPart::Worker),
+        Step::Chat(ChatStep::Turn { provider }) => Some(WorldPart::Provider(provider.clone())),
         // A check without queries asks others than the warehouse.
         Step::Check(id, _) => around
             .clauses
@@ -53,7 +55,7 @@ pub fn hold(step: Step, around: &Surroundings, now: TimeMs) -> Step {
         ),
         wakes: vec![
             Wake::Event {
-                name: format!("outage.ended:{part}"),
+                name: format!("outage.ended:{}", part.word()),
             },
             Wake::At { at: next_check },
         ],

@@ -7,5 +7,6 @@ mod shell;
 mod state;
 
 pub use hold::{OutageView, hold, part_of};
+pub(super) use scan::Tried;
 pub(super) use shell::Ended;
 pub(super) use state::Outages;

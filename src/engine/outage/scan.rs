@@ -37,6 +37,8 @@ pub enum Tried {
     Lost,
     /// A worker's turn.
     Prepare,
+    /// A turn of a model; it costs no try, so there is none to give back.
+    Turn,
     /// A check.
     Check,
 }

@@ -48,7 +48,7 @@ impl Tries {
             Tried::Effect => self.refusals += 1,
             Tried::Prepare => self.prepares += 1,
             Tried::Check => self.checks += 1,
-            Tried::Lost => {}
+            Tried::Lost | Tried::Turn => {}
         }
     }
 
@@ -88,7 +88,7 @@ impl Engine {
         began: Option<TimeMs>,
     ) -> Result<(), EngineError> {
         let now = self.now;
-        if let Some(open) = self.outages.open(part) {
+        if let Some(open) = self.outages.open(&part) {
             let is_canary = open.canary.as_ref().is_some_and(|(own, _)| own == job);
             match ended {
                 // What was on its way when the outage began says nothing of now.
@@ -103,14 +103,14 @@ impl Engine {
                 Ended::Busy(_) => {}
                 Ended::Failed => {
                     if is_canary {
-                        self.probe_failed(part, job);
+                        self.probe_failed(part.clone(), job);
                     }
                     self.give_back(part, job, Tries::of(tried))?;
                 }
             }
             return Ok(());
         }
-        if ended == Ended::Failed && began.is_some_and(|at| self.outages.covers(part, at)) {
+        if ended == Ended::Failed && began.is_some_and(|at| self.outages.covers(&part, at)) {
             return self.give_back(part, job, Tries::of(tried));
         }
         if matches!(ended, Ended::Busy(_)) {
@@ -122,7 +122,7 @@ impl Engine {
             tried,
             failed: ended == Ended::Failed,
         };
-        match self.outages.push(part, trial) {
+        match self.outages.push(part.clone(), trial) {
             Some(cluster) => self.begin_outage(part, &cluster),
             None => Ok(()),
         }
@@ -131,7 +131,7 @@ impl Engine {
     fn begin_outage(&mut self, part: WorldPart, cluster: &Cluster) -> Result<(), EngineError> {
         let next_probe = self.now.plus_ms(probe_pause_ms(0));
         self.emit_goal(Event::OutageBegan {
-            part,
+            part: part.clone(),
             from: cluster.from,
             failures: cluster.failures,
             trials: cluster.trials,
@@ -170,7 +170,7 @@ impl Engine {
             });
         }
         for (job, tries) in spent {
-            self.give_back(part, &job, tries)?;
+            self.give_back(part.clone(), &job, tries)?;
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Engine {
 
     fn probe_failed(&mut self, part: WorldPart, job: &JobId) {
         let now = self.now;
-        let Some(open) = self.outages.open(part) else {
+        let Some(open) = self.outages.open(&part) else {
             return;
         };
         open.probes += 1;
@@ -232,7 +232,7 @@ impl Engine {
         let minutes = now.since(open.from) / 60_000;
         let why = format!("{job} went through after {minutes} minutes");
         self.emit_goal(Event::OutageEnded {
-            part,
+            part: part.clone(),
             why: why.clone(),
         });
         if self.outages.open_parts().is_empty() {
@@ -250,16 +250,16 @@ impl Engine {
     /// Sends a canary where a probe is due.
     pub(in crate::engine) fn tend_outages(&mut self) -> Result<(), EngineError> {
         for part in self.outages.open_parts() {
-            self.miss_lost_canary(part);
+            self.miss_lost_canary(&part);
             let now = self.now;
             let due = self
                 .outages
-                .open(part)
+                .open(&part)
                 .filter(|open| open.canary.is_none() && now >= open.next_probe)
                 .map(|open| (open.last.clone(), open.probes));
             let Some((last, probes)) = due else { continue };
-            let next = self.canary_for(part, last.as_ref())?;
-            if let Some(open) = self.outages.open(part) {
+            let next = self.canary_for(&part, last.as_ref())?;
+            if let Some(open) = self.outages.open(&part) {
                 match next {
                     Some(job) => {
                         open.canary = Some((job.clone(), now));
@@ -274,7 +274,7 @@ impl Engine {
     }
 
     /// A canary that was taken, paused or stopped for another reason does not probe any more.
-    fn miss_lost_canary(&mut self, part: WorldPart) {
+    fn miss_lost_canary(&mut self, part: &WorldPart) {
         let now = self.now;
         let Some((job, since)) = self.outages.open(part).and_then(|open| open.canary.clone())
         else {
@@ -299,7 +299,7 @@ impl Engine {
     /// The next job after the last canary whose step needs the part; a cutover only when nothing else does.
     fn canary_for(
         &mut self,
-        part: WorldPart,
+        part: &WorldPart,
         last: Option<&JobId>,
     ) -> Result<Option<JobId>, EngineError> {
         let mut waiting = self.index.waiting(WaitKind::Outage);
@@ -316,7 +316,7 @@ impl Engine {
                 strategies: &self.goal.strategies,
             };
             let step = decide(&facts, rules, &around, self.now);
-            if part_of(&step, &around) != Some(part) {
+            if part_of(&step, &around).as_ref() != Some(part) {
                 continue;
             }
             if matches!(step, crate::engine::decide::Step::CutOver(_)) {

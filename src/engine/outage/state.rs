@@ -59,11 +59,12 @@ impl Outages {
             parts: BTreeMap::new(),
             slots,
         };
+        let mut asked = BTreeMap::new();
         for row in last {
-            outages.read(row);
+            outages.read(row, &mut asked);
         }
         for row in rows.iter().rev() {
-            let part = outages.parts.entry(row.part).or_default();
+            let part = outages.parts.entry(row.part.clone()).or_default();
             match row.ended_at {
                 Some(to) => part.before = Some(Span { from: row.from, to }),
                 None => {
@@ -81,8 +82,9 @@ impl Outages {
         outages
     }
 
-    /// A refusal says not whether the target was only busy, so refusals from before the start are left out.
-    fn read(&mut self, row: &EventRow) {
+    /// A refusal says not whether the target was only busy, so refusals from before the start are left out; so
+    /// are failed turns. `asked` is whom a job's last turn was asked of.
+    fn read(&mut self, row: &EventRow, asked: &mut BTreeMap<JobId, String>) {
         let (Some(job), Some(event)) = (&row.job, &row.event) else {
             return;
         };
@@ -101,8 +103,20 @@ impl Outages {
             Event::CheckFailed {
                 class, reserved, ..
             } if *reserved > 0 => (WorldPart::Warehouse, Tried::Check, environment(class)),
+            Event::TurnStarted(one) => {
+                asked.insert(job.clone(), one.provider.clone());
+                return;
+            }
+            Event::TurnEnded(one) if one.outcome != "failed" => match asked.get(job) {
+                Some(provider) => (WorldPart::Provider(provider.clone()), Tried::Turn, false),
+                None => return,
+            },
             Event::OutageBegan { part, .. } | Event::OutageEnded { part, .. } => {
-                self.parts.entry(*part).or_default().history.forget_window();
+                self.parts
+                    .entry(part.clone())
+                    .or_default()
+                    .history
+                    .forget_window();
                 return;
             }
             _ => return,
@@ -127,8 +141,13 @@ impl Outages {
         own.history.scan(least_jobs(self.slots), ALPHA)
     }
 
-    pub(super) fn open(&mut self, part: WorldPart) -> Option<&mut Open> {
-        self.parts.get_mut(&part)?.open.as_mut()
+    pub(super) fn open(&mut self, part: &WorldPart) -> Option<&mut Open> {
+        self.parts.get_mut(part)?.open.as_mut()
+    }
+
+    /// Whether a part is out.
+    pub(in crate::engine) fn is_open(&self, part: &WorldPart) -> bool {
+        self.parts.get(part).is_some_and(|own| own.open.is_some())
     }
 
     /// Parts with an open outage.
@@ -136,13 +155,13 @@ impl Outages {
         self.parts
             .iter()
             .filter(|(_, part)| part.open.is_some())
-            .map(|(part, _)| *part)
+            .map(|(part, _)| part.clone())
             .collect()
     }
 
     /// Whether what began at an instant and failed now fell into an outage, open or just over.
-    pub(super) fn covers(&self, part: WorldPart, began: TimeMs) -> bool {
-        self.parts.get(&part).is_some_and(|own| {
+    pub(super) fn covers(&self, part: &WorldPart, began: TimeMs) -> bool {
+        self.parts.get(part).is_some_and(|own| {
             own.open.is_some() || own.before.is_some_and(|span| began <= span.to)
         })
     }
@@ -156,7 +175,7 @@ impl Outages {
         };
         self.parts
             .iter()
-            .filter_map(|(part, own)| Some((*part, view(own.open.as_ref()?))))
+            .filter_map(|(part, own)| Some((part.clone(), view(own.open.as_ref()?))))
             .collect()
     }
 

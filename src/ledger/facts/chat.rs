@@ -91,6 +91,15 @@ pub struct ChatFacts {
     pub failures: u32,
     /// Turns in a row that were cut by the output ceiling.
     pub truncated: u32,
+    /// Turns in a row that the provider paused.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub pauses: u32,
+    /// The last call that was answered: its tool and the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_answer: Option<(String, Digest)>,
+    /// How often in a row that very call brought that very answer, after the first time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repeats: u32,
     /// Input tokens of the last answered turn: how full the context is.
     pub context: u64,
     /// Why the loop is about to end.
@@ -99,6 +108,10 @@ pub struct ChatFacts {
     pub over: bool,
     /// What the model said when it ended.
     pub said: String,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl ChatFacts {
@@ -204,6 +217,11 @@ impl JobFacts {
         } else {
             0
         };
+        chat.pauses = if one.outcome == "paused" {
+            chat.pauses + 1
+        } else {
+            0
+        };
         chat.silent = if one.outcome == "done" && one.calls.is_empty() {
             chat.silent + 1
         } else {
@@ -222,6 +240,13 @@ impl JobFacts {
             failed: one.outcome != "answered",
         });
         chat.acknowledged |= one.acknowledged;
+        let same = Some((one.tool.clone(), one.answer.clone()));
+        chat.repeats = if chat.last_answer == same {
+            chat.repeats + 1
+        } else {
+            0
+        };
+        chat.last_answer = same;
         if one.outcome == "answered" {
             chat.bad_calls = 0;
             if one.tool == "file_claim" {

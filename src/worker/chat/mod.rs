@@ -17,6 +17,10 @@ pub const MAX_TURNS: u32 = 200;
 pub const MAX_CALLS_PER_TURN: usize = 8;
 /// Calls that are no tool or do not fit, before the loop ends.
 pub const MAX_BAD_CALLS: u32 = 3;
+/// Turns in a row that a provider may pause.
+pub const MAX_PAUSES: u32 = 5;
+/// Calls of one tool in a row with the same answer, before the loop ends.
+pub const MAX_REPEATS: u32 = 4;
 /// Questions to a person in one loop.
 pub const MAX_QUESTIONS: u32 = 2;
 /// Claims in one loop.
