@@ -91,8 +91,8 @@ impl Engine {
         }
         let parsed = match parse(&name, &input) {
             Ok(parsed) => parsed,
-            Err(error @ ToolError::Unknown(_)) => {
-                // Whoever calls what is not on the list reaches for what it was not given.
+            Err(error @ (ToolError::Unknown(_) | ToolError::Beyond(_))) => {
+                // Whoever calls what is not on the list, or names what a tool does not take, reaches for what it was not given.
                 let answer = Answer::refused(error.words());
                 return self.tool_answered(id, facts, call, answer);
             }

@@ -252,6 +252,8 @@ fn spec(
 pub enum ToolError {
     /// There is no such tool.
     Unknown(String),
+    /// The tool has no such argument: it would reach beyond the job.
+    Beyond(String),
     /// The arguments are not what the tool takes.
     Arguments(String),
 }
@@ -260,7 +262,7 @@ impl ToolError {
     /// The words of the tool's answer.
     pub fn words(&self) -> &str {
         match self {
-            Self::Unknown(words) | Self::Arguments(words) => words,
+            Self::Unknown(words) | Self::Beyond(words) | Self::Arguments(words) => words,
         }
     }
 }
@@ -297,15 +299,33 @@ fn arguments<T: serde::de::DeserializeOwned + Serialize>(
 ) -> Result<T, ToolError> {
     // A tool without arguments is called with nothing by some models.
     let text = if input.trim().is_empty() { "{}" } else { input };
-    strict_json::parse(text.as_bytes())
-        .and_then(strict_json::typed)
-        .map_err(|why| {
-            let why: String = why.chars().take(400).collect();
-            ToolError::Arguments(format!(
-                "the arguments of {name} do not fit its schema: {why}; call it again with exactly the arguments \
-                 that it takes"
-            ))
-        })
+    let unfit = |why: String| {
+        let why: String = why.chars().take(400).collect();
+        ToolError::Arguments(format!(
+            "the arguments of {name} do not fit its schema: {why}; call it again with exactly the arguments that it \
+             takes"
+        ))
+    };
+    let value = strict_json::parse(text.as_bytes()).map_err(unfit)?;
+    if let Some(key) = beyond(name, &value) {
+        let key: String = key.chars().take(64).collect();
+        return Err(ToolError::Beyond(format!(
+            "{name} has no argument {key:?}: every tool works on the job of this loop and on nothing else; leave it \
+             out"
+        )));
+    }
+    strict_json::typed(value).map_err(unfit)
+}
+
+/// An argument that the tool does not have.
+fn beyond<'a>(name: &str, value: &'a Value) -> Option<&'a String> {
+    let all = tools();
+    let tool = all.iter().find(|tool| tool.name == name)?;
+    let known = tool.schema.get("properties")?;
+    value
+        .as_object()?
+        .keys()
+        .find(|key| known.get(key.as_str()).is_none())
 }
 
 #[cfg(test)]
