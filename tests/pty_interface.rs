@@ -135,6 +135,7 @@ fn build_ledger(path: &Path) {
         let started = Event::AttemptStarted {
             strategy: "script".into(),
             strategy_index: 0,
+            words: None,
         };
         let proposed = Event::ConfigProposed {
             config,

@@ -9,6 +9,7 @@ mod attach;
 mod budget;
 mod check;
 mod claims;
+mod comment;
 mod completions;
 mod config;
 mod decision;
@@ -105,6 +106,8 @@ enum Command {
     Rollback(rollback::Args),
     /// List what workers ask people.
     Questions(questions::Args),
+    /// Words of yours for the next attempt of a job, or of each job of the goal.
+    Comment(comment::Args),
     /// Answer a worker's question; the job waits for it at no cost.
     Answer(answer::Args),
     /// Open the goal's world and say what it is trusted with; with --prove, measure it in staging.
@@ -160,6 +163,7 @@ impl Cli {
             Some(Command::Reject(args)) => reject::run(&args, common),
             Some(Command::Rollback(args)) => rollback::run(&args, common),
             Some(Command::Questions(args)) => questions::run(&args, common),
+            Some(Command::Comment(args)) => comment::run(&args, common),
             Some(Command::Answer(args)) => answer::run(&args, common),
             Some(Command::Doctor(args)) => doctor::run(&args, common),
             Some(Command::Drift(args)) => drift::run(&args, common),

@@ -6,7 +6,7 @@ use super::rig::Sabotage;
 use super::rollback::rollback_bundle;
 use super::run::{Engine, EngineError};
 use super::surroundings::lineage_digest;
-use crate::ledger::event::{Act, Actor, Event, QuestionAnswered};
+use crate::ledger::event::{Act, Actor, Event, GoalWords, QuestionAnswered};
 use crate::ledger::facts::{ApprovalState, JobFacts};
 use crate::ledger::read::DecisionRow;
 use crate::model::{
@@ -23,6 +23,10 @@ impl Engine {
         match &decision.act {
             Act::AcceptDrift { .. } | Act::CompareAgain => {
                 return self.answer_about_drift(decision);
+            }
+            Act::CommentGoal { text } => {
+                self.comment_on_goal(decision, text);
+                return Ok(());
             }
             act if act.is_for_goal() => return self.answer_for_goal(decision),
             _ => {}
@@ -97,6 +101,29 @@ impl Engine {
         }
         self.index.mark_ready(id);
         Ok(())
+    }
+
+    /// Keeps words for the next attempt of each job; later words take the place of earlier ones.
+    fn comment_on_goal(&mut self, decision: &DecisionRow, text: &str) {
+        let empty = text.trim().is_empty();
+        if !empty {
+            let words = GoalWords {
+                decision: decision.decision.clone(),
+                text: text.trim().to_owned(),
+            };
+            self.goal_words = Some(words.clone());
+            let who = Actor::Person(decision.by.clone());
+            self.emit_goal_as(who, Event::GoalCommented(words));
+        }
+        self.emit_goal(Event::DecisionAnswered {
+            decision: decision.decision.clone(),
+            accepted: !empty,
+            why: if empty {
+                "the comment is empty".to_owned()
+            } else {
+                "kept for the next attempt of each job".to_owned()
+            },
+        });
     }
 
     /// Production was touched and put back: whether and how to go on is a person's. A staging run that was
@@ -186,7 +213,7 @@ impl Engine {
                 "kept for the next attempt".to_owned(),
             )),
             Act::Answer { question, text } => judge_answer(facts, by, question, text),
-            Act::AcceptDrift { .. } | Act::CompareAgain => {
+            Act::AcceptDrift { .. } | Act::CompareAgain | Act::CommentGoal { .. } => {
                 Err("that is about the goal, not about a job".to_owned())
             }
             Act::Rule {

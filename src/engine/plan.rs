@@ -185,11 +185,17 @@ impl Engine {
         let Some(strategy) = self.goal.strategies.get(index).map(|one| one.id.clone()) else {
             return self.hand_over(id, "the plan has no such strategy");
         };
+        let seen = self.facts(id)?.goal_words;
+        let words = self
+            .goal_words
+            .clone()
+            .filter(|words| seen.as_ref() != Some(&words.decision));
         self.emit(
             id,
             Event::AttemptStarted {
                 strategy,
                 strategy_index: index as u32,
+                words,
             },
         )?;
         self.move_to(id, JobState::Working, "an attempt is going on")
@@ -224,7 +230,7 @@ impl Engine {
             depends_on: facts.depends_on.clone(),
             output_table,
             previous,
-            comment: facts.comment_given.clone(),
+            comment: facts.operator_words(),
         };
         self.call_after_commit(
             id,

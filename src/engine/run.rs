@@ -24,7 +24,7 @@ use super::walls::{Reached, Walls, WallsView};
 use super::waves::Waves;
 use crate::contract::Goal;
 use crate::contract::workdays::{add_working_ms, day_length_ms};
-use crate::ledger::event::{CallRef, Entry};
+use crate::ledger::event::{CallRef, Entry, GoalWords};
 use crate::ledger::facts::JobFacts;
 use crate::ledger::{Batch, Ledger, LedgerError};
 use crate::model::{ClauseId, Digest, JobId, JobState, OperationId, TimeMs, time::Clock};
@@ -141,6 +141,8 @@ pub struct Engine {
     pub(super) waves: Waves,
     pub(super) outages: Outages,
     pub(super) provider_holds: ProviderHolds,
+    /// The last words about the whole goal.
+    pub(super) goal_words: Option<GoalWords>,
     pub(super) spin: Spin,
     pub(super) checkers: BTreeMap<ClauseId, Digest>,
     pub(super) now: TimeMs,
@@ -237,6 +239,7 @@ impl Engine {
         let mut index = Index::new(&all, |facts, output| {
             clause_views(&goal, &checkers, facts, output)
         });
+        let goal_words = view.goal_words(&goal.contract.id)?;
         let slots = goal.contract.limits.concurrent_jobs as usize;
         let outages = Outages::at_start(view, &goal.contract.id, slots)?;
         for facts in &all {
@@ -273,6 +276,7 @@ impl Engine {
             waves,
             outages,
             provider_holds: ProviderHolds::default(),
+            goal_words,
             spin: Spin::default(),
             checkers,
             now,

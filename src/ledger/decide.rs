@@ -64,6 +64,8 @@ pub fn submit_with(
 
 /// Longest text of a person that is kept, in characters.
 const MAX_WORDS: usize = 4_000;
+/// Longest words about a whole goal, in characters: each job's attempt repeats them.
+const MAX_GOAL_WORDS: usize = 1_000;
 /// Most differences accepted by one decision.
 const MAX_ITEMS: usize = 1_000;
 
@@ -87,6 +89,9 @@ fn cut(act: Act) -> Act {
             reason: short(reason),
         },
         Act::Comment { text } => Act::Comment { text: short(text) },
+        Act::CommentGoal { text } => Act::CommentGoal {
+            text: text.chars().take(MAX_GOAL_WORDS).collect(),
+        },
         Act::Answer { question, text } => Act::Answer {
             question,
             text: short(text),

@@ -7,7 +7,7 @@ pub use chat::{
     CallRef, ChatEnded, CheckpointWritten, DriftSeen, QueryStarted, QuestionAnswered,
     QuestionAsked, ToolCalled, TurnEnded, TurnStarted, TurnUnknown,
 };
-pub use entry::{Act, Actor, Entry};
+pub use entry::{Act, Actor, Entry, GoalWords};
 
 use crate::model::{
     Account, Action, Amounts, ApprovalId, ClauseId, ContractVersion, DecisionId, Digest, DriftId,
@@ -166,6 +166,9 @@ pub enum Event {
         strategy: StrategyId,
         /// Its place in the plan, from 0.
         strategy_index: u32,
+        /// Words about the whole goal that this attempt is the job's first to be given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        words: Option<GoalWords>,
     },
     /// The loop ended.
     #[serde(rename = "attempt.ended")]
@@ -593,6 +596,9 @@ pub enum Event {
         /// The words.
         text: String,
     },
+    /// Words for the next attempt of each job.
+    #[serde(rename = "goal.commented")]
+    GoalCommented(GoalWords),
     /// An engine took the ledger.
     #[serde(rename = "engine.started")]
     EngineStarted {

@@ -17,8 +17,8 @@ pub use spin::SpinFacts;
 
 use super::event::{Entry, Event};
 use crate::model::{
-    Action, Amounts, AttemptNo, Budget, ClauseId, Digest, GoalId, JobId, JobState, OperationId,
-    OperationState, TimeMs, Verdict,
+    Action, Amounts, AttemptNo, Budget, ClauseId, DecisionId, Digest, GoalId, JobId, JobState,
+    OperationId, OperationState, TimeMs, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,6 +64,12 @@ pub struct JobFacts {
     pub comment: Option<String>,
     /// The words that the current attempt was given.
     pub comment_given: Option<String>,
+    /// The last words about the whole goal that an attempt of the job was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal_words: Option<DecisionId>,
+    /// Those that the current attempt was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal_words_given: Option<String>,
     /// Current strategy, index into the plan; `None` before the first attempt.
     pub strategy: Option<u32>,
     /// Current attempt.
@@ -191,6 +197,8 @@ impl JobFacts {
             paused: false,
             comment: None,
             comment_given: None,
+            goal_words: None,
+            goal_words_given: None,
             strategy: None,
             attempt: AttemptNo(0),
             attempt_open: false,
@@ -248,6 +256,19 @@ impl JobFacts {
         self.apply_people(entry);
         self.apply_chat(entry);
         self.apply_spin(entry);
+    }
+
+    /// What the operator says for the current attempt: about the whole goal, then about the job.
+    pub fn operator_words(&self) -> Option<String> {
+        let goal = self
+            .goal_words_given
+            .as_ref()
+            .map(|text| format!("About the whole goal: {text}"));
+        match (goal, &self.comment_given) {
+            (Some(goal), Some(job)) => Some(format!("{goal}\nAbout this job: {job}")),
+            (Some(goal), None) => Some(goal),
+            (None, job) => job.clone(),
+        }
     }
 
     /// Tokens spent so far; what nobody counted is counted as reserved.

@@ -68,6 +68,7 @@ fn sample(path: &std::path::Path) -> Ledger {
             Event::AttemptStarted {
                 strategy: "script".into(),
                 strategy_index: 0,
+                words: None,
             },
         ),
         entry(

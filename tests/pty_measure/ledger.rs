@@ -135,6 +135,7 @@ impl Built {
         let started = Event::AttemptStarted {
             strategy: "script".into(),
             strategy_index: 0,
+            words: None,
         };
         self.job(job, 1, started);
         let remark = "converted the crontab line".into();

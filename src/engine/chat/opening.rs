@@ -33,6 +33,7 @@ impl Engine {
             Some(digest) => serde_json::from_str(&self.text(digest)?).ok(),
             None => None,
         };
+        let comment = facts.operator_words();
         let output = self.index.jobs.get(id).and_then(|job| job.output.clone());
         let text = job_block(&JobBlock {
             contract_version: version,
@@ -45,7 +46,7 @@ impl Engine {
             output: output.as_ref(),
             attempt: facts.attempt.0,
             checkpoint: checkpoint.as_ref(),
-            comment: facts.comment_given.as_deref(),
+            comment: comment.as_deref(),
         });
         Ok(self.context.redactor.redact(&text))
     }

@@ -2,8 +2,8 @@
 
 use super::Event;
 use crate::model::{
-    Account, ApprovalId, AttemptNo, ClauseId, ContractVersion, Digest, DriftId, GoalId, JobId,
-    OperationId, Seq, TimeMs,
+    Account, ApprovalId, AttemptNo, ClauseId, ContractVersion, DecisionId, Digest, DriftId, GoalId,
+    JobId, OperationId, Seq, TimeMs,
 };
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +96,11 @@ pub enum Act {
         /// The words.
         text: String,
     },
+    /// Words for the next attempt of each job of the goal.
+    CommentGoal {
+        /// The words.
+        text: String,
+    },
     /// Answer a model's question.
     Answer {
         /// The question.
@@ -180,12 +185,24 @@ pub enum Act {
     },
 }
 
+/// An operator's words about the whole goal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoalWords {
+    /// The decision that brought them; tells one from another.
+    pub decision: DecisionId,
+    /// The words.
+    pub text: String,
+}
+
 impl Act {
     /// Whether it concerns the goal as a whole: it stands in the goal's own chain and names no job.
     pub const fn is_for_goal(&self) -> bool {
         matches!(
             self,
-            Self::Amend { .. } | Self::AcceptDrift { .. } | Self::CompareAgain
+            Self::Amend { .. }
+                | Self::AcceptDrift { .. }
+                | Self::CompareAgain
+                | Self::CommentGoal { .. }
         )
     }
 }

@@ -27,7 +27,11 @@ impl JobFacts {
                     self.config_refused = None;
                 }
             }
-            Event::AttemptStarted { strategy_index, .. } => {
+            Event::AttemptStarted {
+                strategy_index,
+                words,
+                ..
+            } => {
                 if self.strategy != Some(*strategy_index) {
                     self.repair_rounds = 0;
                 }
@@ -35,12 +39,17 @@ impl JobFacts {
                 self.attempt = entry.attempt.unwrap_or(self.attempt);
                 self.attempt_open = true;
                 self.comment_given = self.comment.take();
+                self.goal_words_given = words.as_ref().map(|one| one.text.clone());
+                if let Some(one) = words {
+                    self.goal_words = Some(one.decision.clone());
+                }
                 self.prepare_tries = 0;
                 self.forget_config();
             }
             Event::AttemptEnded { .. } => {
                 self.attempt_open = false;
                 self.comment_given = None;
+                self.goal_words_given = None;
             }
             Event::ConfigProposed { config, .. } => {
                 self.forget_config();

@@ -4,6 +4,7 @@ use super::{
     APPROVAL_COLUMNS, Answer, ApprovalRow, BY_POSITION, DECISION_COLUMNS, DecisionRow, OpenRequest,
     View, approval_row, decision_row,
 };
+use crate::ledger::event::GoalWords;
 use crate::model::{ApprovalId, DecisionId, GoalId, JobId, TimeMs};
 use rusqlite::params;
 use std::collections::BTreeMap;
@@ -12,6 +13,17 @@ use std::collections::BTreeMap;
 const MAX_OPEN: i64 = 20_000;
 
 impl View<'_> {
+    /// The last words of an operator about the whole goal.
+    pub fn goal_words(&self, goal: &GoalId) -> Answer<Option<GoalWords>> {
+        let body: Option<String> = self.one(
+            "SELECT body FROM events WHERE goal = ?1 AND job = '' AND kind = 'goal.commented'
+             ORDER BY seq DESC LIMIT 1",
+            params![goal.as_str()],
+            |row| row.get(0),
+        )?;
+        Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
+    }
+
     /// Requests, open ones first, then the newest decided; at most `limit`.
     pub fn approvals(&self, goal: &GoalId, limit: usize) -> Answer<Vec<ApprovalRow>> {
         self.all(

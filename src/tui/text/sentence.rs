@@ -230,6 +230,10 @@ fn of_attempt(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Rol
             Role::Text,
         ),
         Event::JobCommented { text } => (format!("for the next attempt: {text}"), Role::Text),
+        Event::GoalCommented(words) => (
+            format!("for the next attempt of each job: {}", words.text),
+            Role::Text,
+        ),
         _ => return super::chat::sentence(event),
     })
 }
@@ -434,6 +438,7 @@ pub fn of_act(act: &Act) -> String {
         Act::HandOver { reason } => format!("hand over: {reason}"),
         Act::RollBack { reason } => format!("roll it back: {reason}"),
         Act::Comment { text } => format!("comment: {text}"),
+        Act::CommentGoal { text } => format!("comment on the goal: {text}"),
         Act::Answer { text, .. } => format!("answer: {text}"),
         Act::Rule { happened, .. } => if *happened {
             "rule that it happened"
