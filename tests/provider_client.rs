@@ -1,6 +1,7 @@
 //! The providers' client against the stub: whole loops, every failure of the table, byte-stable prompts.
 
 use crate::stub_provider::{Stub, scenario};
+use dogwatch::contract::ProviderSettings;
 use dogwatch::contract::parse::parse_providers;
 use dogwatch::model::TimeMs;
 use dogwatch::worker::provider::{
@@ -14,14 +15,17 @@ use std::time::{Duration, Instant};
 const NOW: TimeMs = TimeMs(1_795_954_000_000);
 const BOTH: [&str; 2] = ["anthropic", "openai-chat"];
 
-fn provider_with(stub: &Stub, protocol: &str, more: &str) -> HttpProvider {
+fn settings(stub: &Stub, protocol: &str, more: &str) -> ProviderSettings {
     let url = match protocol {
         "anthropic" => stub.base_url(),
         _ => stub.chat_url(),
     };
     let text = format!("[provider.p]\nprotocol = \"{protocol}\"\nbase_url = \"{url}\"\n{more}");
-    let settings = parse_providers(&text).unwrap().remove("p").unwrap();
-    HttpProvider::new(settings, Path::new("/")).unwrap()
+    parse_providers(&text).unwrap().remove("p").unwrap()
+}
+
+fn provider_with(stub: &Stub, protocol: &str, more: &str) -> HttpProvider {
+    HttpProvider::new(settings(stub, protocol, more), Path::new("/")).unwrap()
 }
 
 fn provider(stub: &Stub, protocol: &str) -> HttpProvider {
@@ -680,12 +684,12 @@ fn half_an_answer_is_no_answer_wherever_it_is_cut() {
 
 #[test]
 fn a_stream_that_falls_silent_drips_or_is_called_off_ends_in_time() {
-    let loris = "name = \"x\"\n[[turn]]\nsay = \"slowly\"\npings = 500\npace_ms = 50\n";
+    let loris = "name = \"x\"\n[[turn]]\nsay = \"slowly\"\npings = 500\npace_ms = 20\n";
     for protocol in BOTH {
         let stub = Stub::start(loris);
         let provider = provider(&stub, protocol);
         let began = Instant::now();
-        let failure = provider.turn(&request(), &limits(1_500)).unwrap_err();
+        let failure = provider.turn(&request(), &limits(200)).unwrap_err();
         assert_eq!(
             (failure.class, failure.code.as_str()),
             (Class::FailStep, "deadline"),
@@ -695,7 +699,7 @@ fn a_stream_that_falls_silent_drips_or_is_called_off_ends_in_time() {
         let limits = limits(60_000);
         let cancel = limits.cancel.clone();
         std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(500));
+            std::thread::sleep(Duration::from_millis(100));
             cancel.cancel();
         });
         let began = Instant::now();
@@ -706,13 +710,34 @@ fn a_stream_that_falls_silent_drips_or_is_called_off_ends_in_time() {
         );
         assert!(began.elapsed() < Duration::from_secs(10));
     }
-    // Silence is told from dripping: pings keep a stream alive, nothing does not.
-    let silent = "name = \"x\"\n[[turn]]\nsay = \"late\"\npace_ms = 4000\n";
-    let failure = ask(&provider(&Stub::start(silent), "anthropic")).unwrap_err();
+    // Silence is told from dripping: pings keep a stream alive, nothing does not. The dripping ones above were
+    // not silent for as long as this one.
+    let silent = "name = \"x\"\n[[turn]]\nsay = \"late\"\npace_ms = 2000\n";
+    let stub = Stub::start(silent);
+    let mut settings = settings(&stub, "anthropic", "auth = \"none\"\n");
+    settings.idle_ms = 150;
+    let failure = ask(&HttpProvider::new(settings, Path::new("/")).unwrap()).unwrap_err();
     assert_eq!(
         (failure.class, failure.code.as_str()),
         (Class::Retry, "silent_stream")
     );
+}
+
+/// A server that takes the connection and says nothing: once more, then another model.
+#[test]
+fn a_server_that_never_answers_is_left_in_time() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let stub = Stub::named("good-repair");
+    let mut settings = settings(&stub, "anthropic", "auth = \"none\"\n");
+    settings.base_url = format!("http://{}", silent.local_addr().unwrap());
+    settings.first_byte_ms = 150;
+    let failure = ask(&HttpProvider::new(settings, Path::new("/")).unwrap()).unwrap_err();
+    assert_eq!(
+        (failure.class, failure.code.as_str(), failure.most_retries),
+        (Class::Retry, "first_byte", 1),
+        "{failure:?}"
+    );
+    assert!(failure.fallback && failure.maybe_billed);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every scenario of the stub provider, over both protocols, with the rows that it must leave.
 
+use super::bench::{Bench, goal};
 use super::stub_provider::Stub;
-use super::tests::{Bench, goal};
 use crate::contract::{Strategy, parse_goal};
 use crate::ledger::verify;
 use crate::model::JobState;
@@ -269,11 +269,17 @@ fn a_spend_cap_and_streams_that_never_end_well_hold_the_provider() {
 
 #[test]
 fn a_stream_that_drips_is_given_up_and_booked_in_full() {
-    played("slow-loris", |bench, _| {
-        assert_handed_over(bench);
+    for protocol in PROTOCOLS {
+        let stub = Stub::named("slow-loris");
+        let mut bench = bench(&stub, protocol);
+        for strategy in &mut bench.goal.strategies {
+            strategy.timeout_ms = 250;
+        }
+        bench.run();
+        assert_handed_over(&bench);
         let rows = bench.turns("one");
         let last = rows.last().unwrap();
         assert_eq!(last.outcome, "failed", "{rows:?}");
         assert!(last.tokens() > 0, "{last:?}");
-    });
+    }
 }
