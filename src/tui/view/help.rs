@@ -58,7 +58,11 @@ pub fn draw(
         .saturating_sub(whole.len() as u16);
     let area = Rect::new(inner.x, below, inner.width, whole.len() as u16);
     painter.lines(area, &whole);
-    let foot = if rows.is_empty() {
+    let foot = if by_name && typed.starts_with("job ") {
+        "Enter opens the job · Esc closes".to_owned()
+    } else if by_name && typed.starts_with("theme ") {
+        "Enter takes the theme · Esc closes".to_owned()
+    } else if rows.is_empty() {
         "nothing fits; Backspace, or Esc".to_owned()
     } else {
         format!(
