@@ -258,6 +258,86 @@ fn requirement_02_a_dead_terminal_is_noticed_without_any_signal() {
     }
 }
 
+/// The engine is killed, somebody switches a job on by hand: held, and let go by two keys and a button.
+#[test]
+fn what_differs_after_an_unclean_stop_is_accepted_on_the_screen() {
+    let demo = Demo::new();
+    let dir = demo.dir.path().to_str().unwrap();
+    let mut words = vec!["demo", "--dir", dir, "--jobs", "3", "--headless"];
+    let out = Command::new(Demo::program()).args(&words).output().unwrap();
+    assert!(demo.ledger().exists(), "{out:?}");
+    words.truncate(5);
+    words.extend(["--speed", "1000"]);
+    let mut term = Term::start(Demo::program(), &words);
+    term.sees("live");
+    kill(demo.pid().unwrap(), Signal::SIGKILL).unwrap();
+    term.exits(Duration::from_secs(5));
+
+    let world = rusqlite::Connection::open(demo.dir.path().join("world.db")).unwrap();
+    let changed = world.execute(
+        "insert into production_jobs(operation_id, job, config, config_digest, created_ms, hidden_lookups)
+         select 'by-hand', job, 'x', 'abc', 0, 0 from staging_jobs limit 1",
+        [],
+    );
+    assert_eq!(changed.unwrap(), 1);
+    drop(world);
+
+    let mut term = Term::start(Demo::program(), &words);
+    term.sees("HELD by 1 difference");
+    term.keys(".");
+    term.sees("it is in production as prod-by-hand");
+    term.sees("* mark all");
+    term.keys("A");
+    term.sees("the engine goes on");
+    term.keys("\t\r");
+    term.sees("1 accepted");
+    term.sees_no("HELD");
+    term.sees("accepted by");
+    term.keys("qq");
+    term.sees("stop after the current steps");
+    term.keys("w");
+    term.exits(Duration::from_secs(10));
+}
+
+/// The real preview of a real file, the real engine's answer; and the demo goes on under its new contract.
+#[test]
+fn a_changed_goal_file_is_put_in_force_on_the_screen() {
+    let demo = Demo::new();
+    let dir = demo.dir.path().to_str().unwrap();
+    let words = ["demo", "--dir", dir, "--jobs", "3", "--speed", "1000"];
+    let mut term = Term::start(Demo::program(), words);
+    term.sees("Jobs 3");
+    let text = std::fs::read_to_string(demo.dir.path().join("practice.toml")).unwrap();
+    let changed = text.replace("count = 200", "count = 100");
+    assert_ne!(text, changed);
+    let file = demo.dir.path().join("changed.toml");
+    std::fs::write(&file, changed).unwrap();
+
+    term.keys("6e");
+    term.sees("Which goal file");
+    term.keys(&format!("\x15{}\r", file.display()));
+    term.sees("count: 200 -> 100");
+    term.sees("A puts it in force");
+    term.keys("A");
+    term.sees("Why is it amended?");
+    term.keys("a hundred firing times say as much\t\r");
+    term.sees("version 2 is in force");
+    term.sees("practice v2");
+    term.keys("qq");
+    term.sees("stop after the current steps");
+    term.keys("w");
+    term.exits(Duration::from_secs(10));
+
+    let mut again = Term::start(Demo::program(), words);
+    again.sees("practice v2");
+    again.keys("6\x04");
+    again.sees("a hundred firing times say as much");
+    again.keys("q");
+    again.sees("stop after the current steps");
+    again.keys("w");
+    again.exits(Duration::from_secs(10));
+}
+
 /// Requirement 10: this terminal answers nothing, and nothing is asked of it.
 #[test]
 fn requirement_10_start_up_asks_the_terminal_nothing_and_paints_without_an_answer() {
