@@ -6,7 +6,7 @@ use super::rig::Sabotage;
 use super::rollback::rollback_bundle;
 use super::run::{Engine, EngineError};
 use super::surroundings::lineage_digest;
-use crate::ledger::event::{Act, Actor, Event, GoalWords, QuestionAnswered};
+use crate::ledger::event::{Act, Actor, Event, QuestionAnswered};
 use crate::ledger::facts::{ApprovalState, JobFacts};
 use crate::ledger::read::DecisionRow;
 use crate::model::{
@@ -101,29 +101,6 @@ impl Engine {
         }
         self.index.mark_ready(id);
         Ok(())
-    }
-
-    /// Keeps words for the next attempt of each job; later words take the place of earlier ones.
-    fn comment_on_goal(&mut self, decision: &DecisionRow, text: &str) {
-        let empty = text.trim().is_empty();
-        if !empty {
-            let words = GoalWords {
-                decision: decision.decision.clone(),
-                text: text.trim().to_owned(),
-            };
-            self.goal_words = Some(words.clone());
-            let who = Actor::Person(decision.by.clone());
-            self.emit_goal_as(who, Event::GoalCommented(words));
-        }
-        self.emit_goal(Event::DecisionAnswered {
-            decision: decision.decision.clone(),
-            accepted: !empty,
-            why: if empty {
-                "the comment is empty".to_owned()
-            } else {
-                "kept for the next attempt of each job".to_owned()
-            },
-        });
     }
 
     /// Production was touched and put back: whether and how to go on is a person's. A staging run that was

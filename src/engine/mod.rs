@@ -37,6 +37,7 @@ mod stop;
 pub mod surroundings;
 pub mod walls;
 mod waves;
+mod words;
 
 pub use decide::{Step, decide};
 pub use run::{Engine, EngineError, Finish, Settings};

@@ -9,6 +9,7 @@ mod decide;
 mod evidence;
 mod hold;
 mod opening;
+mod query;
 mod settle;
 mod tools;
 mod turn;

@@ -3,16 +3,13 @@
 //! Each is bound to the job of its loop: none takes another job, a checker or the contract as an argument.
 
 use super::opening::next_step;
-use super::spend_id;
 use super::{end, line};
-use crate::engine::call::{Call, ToolQuery, ToolQueryError};
+use crate::engine::call::Call;
 use crate::engine::run::{Engine, EngineError, Errand};
-use crate::ledger::event::{
-    CallRef, ChatEnded, DriftSeen, Event, QueryStarted, QuestionAsked, ToolCalled,
-};
+use crate::ledger::event::{CallRef, ChatEnded, DriftSeen, Event, QuestionAsked, ToolCalled};
 use crate::ledger::facts::JobFacts;
 use crate::model::canon::digest_parts;
-use crate::model::{Budget, ClauseId, Digest, JobId, digest_bytes};
+use crate::model::{ClauseId, Digest, JobId, digest_bytes};
 use crate::worker::chat::tools::{
     Acknowledge, AskPerson, FileClaim, Finish, FinishKind, ProposeConfig, ToolCall, ToolError,
     Which, parse,
@@ -24,8 +21,6 @@ use crate::worker::provider::{BlockKind, Message};
 
 /// Largest config that a model may propose, in bytes.
 const MAX_PROPOSAL_BYTES: usize = 256 * 1024;
-/// Queries that one tool call costs.
-const QUERIES: u64 = 1;
 
 /// A tool's answer before it is written down.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,7 +62,13 @@ impl Answer {
         }
     }
 
-    fn words(mut self, words: impl Into<String>) -> Self {
+    /// With the queries that it took.
+    pub(super) fn spent(mut self, queries: u64) -> Self {
+        self.spent = queries;
+        self
+    }
+
+    pub(super) fn words(mut self, words: impl Into<String>) -> Self {
         self.words = words.into();
         self
     }
@@ -339,118 +340,6 @@ impl Engine {
                 )
             }
         }
-    }
-
-    fn tool_query(
-        &mut self,
-        id: &JobId,
-        facts: &JobFacts,
-        call: &CallRef,
-        sql: String,
-    ) -> Result<(), EngineError> {
-        let table = self
-            .index
-            .jobs
-            .get(id)
-            .and_then(|job| job.output.as_ref().map(|output| output.table.clone()));
-        let Some(table) = table else {
-            let text = "this job writes no table, so there is nothing to query";
-            return self.tool_answered(id, facts, call, Answer::error(text));
-        };
-        if self.context.world.warehouse.is_none() {
-            let text = "this goal has no warehouse";
-            return self.tool_answered(id, facts, call, Answer::error(text));
-        }
-        let spend = spend_id(id, facts, Some(call));
-        let amounts = [(Budget::WarehouseQueries, QUERIES)].into();
-        if let Err(refused) = self.reserve(id, spend, amounts)? {
-            let text = format!("not run: {}; go on without it", refused.why());
-            return self.tool_answered(id, facts, call, Answer::error(text));
-        }
-        let turn = facts.chat.turns;
-        self.emit(
-            id,
-            Event::QueryStarted(QueryStarted {
-                turn,
-                call: call.id.clone(),
-            }),
-        )?;
-        let errand = Errand::ToolQuery {
-            turn,
-            call: call.clone(),
-        };
-        let query = ToolQuery {
-            job: id.clone(),
-            table,
-            sql,
-        };
-        self.call_after_commit(id, errand, Call::ToolQuery(Box::new(query)));
-        Ok(())
-    }
-
-    /// A query's answer: what was refused before it was sent costs nothing.
-    pub(in crate::engine) fn query_answered(
-        &mut self,
-        id: &JobId,
-        turn: u32,
-        call: &CallRef,
-        result: Result<String, ToolQueryError>,
-    ) -> Result<(), EngineError> {
-        let facts = self.facts(id)?;
-        let open = facts.chat.query.as_ref();
-        if open.is_none_or(|open| open.call != call.id || open.turn != turn) {
-            return Ok(());
-        }
-        let (answer, spent) = match result {
-            Ok(text) => (Answer::ok(text), QUERIES),
-            Err(ToolQueryError::Refused(why)) => (Answer::refused(why), 0),
-            Err(ToolQueryError::Failed(why)) => (Answer::error(why), QUERIES),
-        };
-        let spend = spend_id(id, &facts, Some(call));
-        let amounts = [(Budget::WarehouseQueries, spent)].into();
-        self.settle_spend(id, &spend, amounts, true)?;
-        self.tool_answered(id, &facts, call, Answer { spent, ..answer })
-    }
-
-    /// The engine's start has settled the reservation in full.
-    pub(super) fn lose_query(&mut self, id: &JobId, facts: &JobFacts) -> Result<(), EngineError> {
-        let Some(open) = facts.chat.query.clone() else {
-            return Ok(());
-        };
-        let call = CallRef {
-            id: open.call,
-            tool: "query_warehouse".to_owned(),
-        };
-        let answer = Answer {
-            spent: QUERIES,
-            ..Answer::error(
-                "the engine stopped while the query ran; ask again if you still need it",
-            )
-        };
-        self.tool_answered(id, facts, &call, answer)
-    }
-
-    /// What the old host gave its jobs, from the source.
-    pub(in crate::engine) fn old_host_answered(
-        &mut self,
-        id: &JobId,
-        turn: u32,
-        call: &CallRef,
-        result: Result<String, String>,
-    ) -> Result<(), EngineError> {
-        let facts = self.facts(id)?;
-        let waits = facts.chat.pending.iter().any(|one| one.id == call.id);
-        if !waits || facts.chat.turns != turn {
-            return Ok(());
-        }
-        let answer = match result {
-            Ok(text) if text.is_empty() => {
-                Answer::ok("the source knows nothing of what the old host gave its jobs")
-            }
-            Ok(text) => Answer::ok(text).words("what the old host gave its jobs"),
-            Err(why) => Answer::error(why),
-        };
-        self.tool_answered(id, &facts, call, answer)
     }
 
     fn read_config(&self, facts: &JobFacts, which: Which) -> Result<Answer, EngineError> {
