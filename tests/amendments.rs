@@ -39,7 +39,7 @@ fn in_state(stage: &Stage, state: JobState) -> Vec<JobId> {
 }
 
 /// Puts a text in force in an account's name; the engine's answer.
-fn amend(stage: &mut Stage, text: &str, by: &Account) -> (bool, String) {
+pub fn amend(stage: &mut Stage, text: &str, by: &Account) -> (bool, String) {
     let parsed = dogwatch::contract::parse_goal(text, stage.dir(), None).unwrap();
     let row = stage
         .look(|moment| moment.view.contract(moment.goal))

@@ -33,10 +33,14 @@ mod json_docs;
 mod kill;
 #[path = "models_cli.rs"]
 mod models_cli;
+#[path = "plans.rs"]
+mod plans;
 #[path = "practice_migration.rs"]
 mod practice_migration;
 #[path = "restart_consent.rs"]
 mod restart_consent;
+#[path = "sampling.rs"]
+mod sampling;
 #[path = "signals.rs"]
 mod signals;
 #[path = "stories.rs"]

@@ -92,6 +92,17 @@ fn printed() -> BTreeMap<String, Value> {
     .unwrap();
     all.push(demo.run(&["amend", "demo/changed.toml", "--preview"]));
     all.push(demo.run(&["claims"]));
+    all.push(demo.run(&["sample", "list"]));
+    all.push(demo.run(&["plan"]));
+    let revised = text.replace("id = \"repair-again\"", "id = \"repair-anew\"");
+    std::fs::write(&changed, revised).unwrap();
+    all.push(demo.run(&[
+        "plan",
+        "revise",
+        "demo/changed.toml",
+        "--hypothesis",
+        "another name",
+    ]));
     all.push(demo.run(&["handoff"]));
     all.push(demo.run(&["budget"]));
     let raise = [

@@ -136,6 +136,7 @@ fn build_ledger(path: &Path) {
             strategy: "script".into(),
             strategy_index: 0,
             words: None,
+            plan: 0,
         };
         let proposed = Event::ConfigProposed {
             config,

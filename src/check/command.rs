@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 /// Version of the request and reply; part of the request and of the digest.
 pub const PROTOCOL: u32 = 1;
-const KNOWN: &[&str] = &["run", "timeout_ms", "queries", "settings"];
+const KNOWN: &[&str] = &["run", "timeout_ms", "queries", "settings", "kind"];
 const DEFAULT_TIMEOUT_MS: u64 = 60_000;
 const MAX_TIMEOUT_MS: u64 = 3_600_000;
 const MAX_WORDS: usize = 64;
@@ -35,7 +35,8 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 /// Parameters: `run` (the program and its arguments; `./` and `../` start at the goal file's folder,
 /// which is also where the program runs; `{job}` stands for the job's id), `timeout_ms` (default
 /// 60 000), `queries` (the most warehouse queries it may report, default 0), `settings` (anything,
-/// handed on).
+/// handed on), `kind` (`"judge"` when the program asks a language model: its verdicts are labelled so and
+/// counted apart).
 pub struct CommandCheck;
 
 struct Settings {
@@ -53,6 +54,13 @@ fn settings(clause: &Clause) -> Result<Settings, Vec<String>> {
         params.whole("timeout_ms", DEFAULT_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),
     );
     let queries = note(&mut problems, params.whole("queries", 0, 0, MAX_QUERIES));
+    if let Some(kind) = note(&mut problems, params.text("kind", "script"))
+        && !matches!(kind, "script" | "judge")
+    {
+        problems.push(format!(
+            "kind must be \"script\" or \"judge\", not {kind:?}"
+        ));
+    }
     match (run, timeout, queries, problems.is_empty()) {
         (Some(run), Some(timeout), Some(queries), true) => Ok(Settings {
             run,

@@ -11,6 +11,7 @@ pub mod command;
 pub mod diagnosis;
 pub mod http_status;
 pub mod params;
+pub mod person;
 pub mod report;
 mod report_numbers;
 pub mod row_count;
@@ -117,4 +118,5 @@ pub static CHECKERS: &[&dyn Checker] = &[
     &report::Report,
     &run_log::RunLog,
     &command::CommandCheck,
+    &person::Person,
 ];

@@ -43,6 +43,10 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
                     "id": one.job, "state": one.state, "reason": one.reason, "tries": one.tries,
                     "contract_version": row.version, "attempt": one.attempt,
                     "clauses_passed": one.clauses_passed, "clauses_total": one.clauses_total,
+                    "passed_by": {
+                        "script": one.clauses_passed.saturating_sub(one.passed_judge + one.passed_person),
+                        "judge": one.passed_judge, "person": one.passed_person,
+                    },
                     "paused": one.paused, "to_verify": one.to_verify, "queries": one.queries,
                     "waiting": one.wait.as_ref().map(|wait| json!({
                         "for": wait.kind, "reason": wait.reason, "since_ms": wait.since,

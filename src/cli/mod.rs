@@ -25,12 +25,14 @@ mod launch;
 mod models;
 mod output;
 mod place;
+mod plan;
 mod practice;
 mod providers;
 mod questions;
 mod reject;
 mod rollback;
 mod run;
+mod sample;
 mod show;
 mod spin;
 mod status;
@@ -82,6 +84,8 @@ enum Command {
     Adopt(adopt::Args),
     /// Say what a changed goal file would do, and put it in force as the next version.
     Amend(amend::Args),
+    /// The strategies in order and their revisions; revise them for jobs that are not done.
+    Plan(plan::Args),
     /// List what workers hold against clauses.
     Claims(claims::Args),
     /// Accept a job in production that a clause does not pass, in writing.
@@ -110,6 +114,8 @@ enum Command {
     Comment(comment::Args),
     /// Answer a worker's question; the job waits for it at no cost.
     Answer(answer::Args),
+    /// Rows that people are asked to look at: list, show, judge.
+    Sample(sample::Args),
     /// Open the goal's world and say what it is trusted with; with --prove, measure it in staging.
     Doctor(doctor::Args),
     /// What a person needs to go on: done, handed over, open, to verify, budgets, and what is asked.
@@ -151,6 +157,7 @@ impl Cli {
             Some(Command::Handoff(args)) => handoff::run(&args, common),
             Some(Command::Adopt(args)) => adopt::run(&args, common),
             Some(Command::Amend(args)) => amend::run(&args, common),
+            Some(Command::Plan(args)) => plan::run(&args, common),
             Some(Command::Claims(args)) => claims::run(&args, common),
             Some(Command::Waive(args)) => waive::run(&args, common),
             Some(Command::Run(args)) => run::run(&args, common),
@@ -165,6 +172,7 @@ impl Cli {
             Some(Command::Questions(args)) => questions::run(&args, common),
             Some(Command::Comment(args)) => comment::run(&args, common),
             Some(Command::Answer(args)) => answer::run(&args, common),
+            Some(Command::Sample(args)) => sample::run(&args, common),
             Some(Command::Doctor(args)) => doctor::run(&args, common),
             Some(Command::Drift(args)) => drift::run(&args, common),
             Some(Command::VerifyOp(args)) => verify_op::run(&args, common),

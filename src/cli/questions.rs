@@ -1,4 +1,4 @@
-//! `dogwatch questions`: what workers ask people.
+//! `dogwatch questions`: what workers ask people, and rows that people are asked to look at.
 
 use super::Common;
 use super::error::{CliError, ExitCode};
@@ -46,8 +46,12 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
     }
     let mut out = String::new();
     for one in &questions {
+        let asks = match &one.clause {
+            Some(clause) => format!("clause {clause} asks"),
+            None => "asks".to_owned(),
+        };
         out.push_str(&format!(
-            "{} asks since {}: {}\n",
+            "{} {asks} since {}: {}\n",
             one.job,
             one.asked_at,
             SafeText::line(&one.text)
@@ -62,6 +66,10 @@ pub fn run(args: &Args, common: &Common) -> Result<ExitCode, CliError> {
             (None, Some(_)) => {
                 out.push_str(&format!("  lapsed: {}\n", SafeText::line(&one.answer)))
             }
+            _ if one.is_sample() => out.push_str(&format!(
+                "  judge it: dogwatch sample judge {} --pass, or --fail \"…\"\n",
+                one.job
+            )),
             _ => out.push_str(&format!("  answer it: dogwatch answer {} \"…\"\n", one.job)),
         }
     }

@@ -156,6 +156,10 @@ fn render(
         .map(|one| {
             vec![
                 one.clause.0.clone(),
+                match &one.by {
+                    Some(by) => format!("{}: {by}", one.kind),
+                    None => one.kind.word().to_owned(),
+                },
                 one.verdict.word().to_owned(),
                 one.at.to_string(),
                 one.summary.clone(),
@@ -165,7 +169,7 @@ fn render(
     if !lines.is_empty() {
         out.push_str(&format!(
             "{}\n",
-            table(&["clause", "verdict", "at", "evidence"], &lines)
+            table(&["clause", "word of", "verdict", "at", "evidence"], &lines)
         ));
     }
     let lines: Vec<Vec<String>> = operations

@@ -6,6 +6,7 @@ pub mod diff;
 mod limits;
 pub mod parse;
 pub mod provider;
+pub mod sampling;
 pub mod types;
 pub mod workdays;
 

@@ -27,7 +27,7 @@ pub use units::parse_duration_ms;
 pub(super) use units::parse_workday_count;
 
 use super::types::{Checkers, Contract, Goal};
-use crate::model::Digest;
+use crate::model::{Digest, EvidenceKind};
 use section::{Context, Section};
 use std::io::Read as _;
 use std::path::Path;
@@ -146,6 +146,19 @@ fn too_large(bytes: u64) -> GoalError {
     )
 }
 
+/// A person's clause that nobody may judge keeps its jobs from ever being done.
+fn nobody_looks(context: &Context<'_>, contract: &Contract) {
+    for clause in &contract.accept {
+        if clause.kind() == EvidenceKind::Person && contract.judges_of(clause).is_empty() {
+            context.question(format!(
+                "Clause \"{}\" asks a person, but names nobody in `by`, and neither does [approval.cutover]: its \
+                 jobs wait for ever. Is that meant?",
+                clause.id
+            ));
+        }
+    }
+}
+
 /// Reads every section; problems end up in the context, and the goal is only used when there are none.
 fn read_goal(context: &Context<'_>, root: &toml_edit::Table, base_dir: &Path) -> Goal {
     let top = Section::root(context, root);
@@ -168,6 +181,7 @@ fn read_goal(context: &Context<'_>, root: &toml_edit::Table, base_dir: &Path) ->
         world: world::world(&top),
         digest: Digest(String::new()),
     };
+    nobody_looks(context, &contract);
     let strategies = clauses::strategies(&top);
     let providers = providers::providers(&top);
     let money_is_walled = contract.budgets.total.contains_key("money");

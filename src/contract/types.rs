@@ -2,7 +2,8 @@
 
 use super::cutover::CutoverRule;
 use super::provider::ProviderSettings;
-use crate::model::{Account, ClauseId, Digest, GoalId, StrategyId, TimeMs};
+use super::sampling::PERSON;
+use crate::model::{Account, ClauseId, Digest, EvidenceKind, GoalId, StrategyId, TimeMs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -140,13 +141,44 @@ pub struct Clause {
 }
 
 impl Clause {
-    /// Whether it applies to a job with these tags.
-    pub fn applies(&self, job: &str, tags: &[String]) -> bool {
-        match &self.applies_to {
+    /// Whether it applies to a job. A person's clause is asked only of the jobs that it samples.
+    pub fn applies(&self, job: &Candidate<'_>) -> bool {
+        let in_scope = match &self.applies_to {
             None => true,
-            Some(scope) => tags.iter().any(|tag| tag == scope) || matches_pattern(scope, job),
+            Some(scope) => {
+                job.tags.iter().any(|tag| tag == scope) || matches_pattern(scope, job.id)
+            }
+        };
+        in_scope
+            && (self.kind() != EvidenceKind::Person
+                || self.sampling().is_ok_and(|rule| rule.chooses(job)))
+    }
+
+    /// Whose word its verdicts are.
+    pub fn kind(&self) -> EvidenceKind {
+        match self.check.as_str() {
+            PERSON => EvidenceKind::Person,
+            _ if self.params.get("kind").and_then(|kind| kind.as_str())
+                == Some(EvidenceKind::Judge.word()) =>
+            {
+                EvidenceKind::Judge
+            }
+            _ => EvidenceKind::Script,
         }
     }
+}
+
+/// A job, as far as clauses choose by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// Its tags.
+    pub tags: &'a [String],
+    /// Whether the contract marks it high risk.
+    pub high_risk: bool,
+    /// Its place in the source's order, from 0.
+    pub position: u64,
 }
 
 /// What the goal file's reader asks about checkers; the checkers themselves are another module's.

@@ -1,6 +1,6 @@
 //! Adopting a goal file, and taking it up again from the ledger.
 
-use crate::contract::{Goal, GoalError, apply_overrides, parse_goal};
+use crate::contract::{Candidate, Goal, GoalError, apply_overrides, parse_goal};
 use crate::ledger::event::{Actor, Entry, Event};
 use crate::ledger::read::ContractRow;
 use crate::ledger::{Batch, Ledger, LedgerError};
@@ -57,7 +57,7 @@ pub fn adopt(
     let contract = &adoption.goal.contract;
     if let Some(row) = ledger.read().contract(&contract.id)? {
         if row.digest == contract.digest {
-            return same_plan(ledger, adoption, &row);
+            return same_plan(ledger, adoption, &row, now);
         }
         return Err(AdoptError::Refused(format!(
             "goal {} was adopted with another contract (version {}, {}); a changed contract is an amendment: see \
@@ -92,23 +92,20 @@ pub fn adopt(
     Ok(ContractVersion(1))
 }
 
-/// The strategies are no contract, but what was adopted is what is run: another plan is not taken over
-/// without a word.
+/// The strategies are no contract: others than those in force are a revision of the plan, written down as one.
 fn same_plan(
-    ledger: &Ledger,
+    ledger: &mut Ledger,
     adoption: &Adoption<'_>,
     row: &ContractRow,
+    now: TimeMs,
 ) -> Result<ContractVersion, AdoptError> {
     let text = String::from_utf8_lossy(&ledger.blob(&row.text)?).into_owned();
     let adopted = parse_goal(&text, &row.base_dir, None)?;
-    if adopted.strategies == adoption.goal.strategies {
-        return Ok(row.version);
+    if adopted.strategies != adoption.goal.strategies {
+        let hypothesis = "the goal file was given again with other strategies";
+        super::replan::revise(ledger, adoption, hypothesis, now)?;
     }
-    Err(AdoptError::Refused(format!(
-        "goal {} was adopted with other strategies; a revised plan cannot be taken over yet: give the goal a \
-         new id or use another ledger",
-        adoption.goal.contract.id
-    )))
+    Ok(row.version)
 }
 
 /// Writes the source's list down, once. A list that was cut off by a crash is completed.
@@ -212,11 +209,18 @@ pub(super) fn job_entry(
     definition: crate::model::Digest,
     now: TimeMs,
 ) -> Entry {
+    let high_risk = goal.contract.jobs.is_high_risk(job.id.as_str());
+    let candidate = Candidate {
+        id: job.id.as_str(),
+        tags: &job.tags,
+        high_risk,
+        position: position as u64,
+    };
     let clauses: Vec<ClauseId> = goal
         .contract
         .accept
         .iter()
-        .filter(|clause| clause.applies(job.id.as_str(), &job.tags))
+        .filter(|clause| clause.applies(&candidate))
         .map(|clause| clause.id.clone())
         .collect();
     Entry {
@@ -240,7 +244,7 @@ pub(super) fn job_entry(
                 .hold
                 .as_ref()
                 .and_then(|hold| serde_json::to_value(hold).ok()),
-            high_risk: goal.contract.jobs.is_high_risk(job.id.as_str()),
+            high_risk,
             clauses,
         },
     }

@@ -4,7 +4,7 @@ use super::surroundings::ClauseView;
 use crate::check::checker;
 use crate::contract::{Clause, Goal};
 use crate::ledger::facts::JobFacts;
-use crate::model::{ClauseId, Digest, digest_bytes};
+use crate::model::{ClauseId, Digest, EvidenceKind, digest_bytes};
 use crate::world::ports::Output;
 use std::collections::BTreeMap;
 
@@ -36,6 +36,24 @@ pub(super) fn clause_views(
             clause_digest: clause.digest.clone(),
             checker: digest.clone(),
             queries: checker(&clause.check).map_or(0, |one| one.queries(clause, output)),
+            by: clause.kind(),
+            judges: judges(goal, clause),
         })
         .collect()
+}
+
+/// Who may judge a person's clause, as a sentence says it; empty for any other.
+fn judges(goal: &Goal, clause: &Clause) -> String {
+    if clause.kind() != EvidenceKind::Person {
+        return String::new();
+    }
+    let names = goal.contract.judges_of(clause);
+    match names.is_empty() {
+        true => "somebody, but the contract names nobody,".to_owned(),
+        false => names
+            .iter()
+            .map(|one| one.0.as_str())
+            .collect::<Vec<_>>()
+            .join(" or "),
+    }
 }

@@ -4,6 +4,7 @@ mod gate;
 mod reverify;
 
 pub(super) use gate::{names, request_is_stale};
+pub(super) use reverify::soak_ms;
 
 use super::approval::Bundle;
 use super::chat::{self, ChatStep};
@@ -14,8 +15,8 @@ use super::walls::wait_for_owner;
 use crate::contract::{Contract, Strategy};
 use crate::ledger::facts::{ApprovalState, JobFacts, RunFacts};
 use crate::model::{
-    ApprovalId, ClauseId, FailureClass, JobState, OperationId, OperationState, TimeMs, Verdict,
-    WAREHOUSE_QUERIES, WaitKind, Wake,
+    ApprovalId, ClauseId, EvidenceKind, FailureClass, JobState, OperationId, OperationState,
+    TimeMs, Verdict, WAREHOUSE_QUERIES, WaitKind, Wake,
 };
 use crate::worker::chat::settings::is_chat;
 use crate::world::ports::{Hold, Upstream};
@@ -431,10 +432,7 @@ fn valid_verdict<'a>(
 
 fn check(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Step> {
     let lineage = around.lineage().ok()?;
-    // What costs nothing is judged first: a failure there saves queries.
-    let mut clauses: Vec<&ClauseView> = around.clauses.iter().collect();
-    clauses.sort_by_key(|clause| clause.queries);
-    for clause in clauses {
+    for clause in in_order(around) {
         match valid_verdict(job, clause, &lineage) {
             Some((Verdict::Pass, _)) => {}
             Some((Verdict::Unverified, why)) => {
@@ -460,6 +458,42 @@ fn check(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Step> {
     None
 }
 
+/// What costs nothing is judged first, since a failure there saves queries; people are asked last, about
+/// what passes everything else.
+fn in_order(around: &Surroundings) -> Vec<&ClauseView> {
+    let mut clauses: Vec<&ClauseView> = around.clauses.iter().collect();
+    clauses.sort_by_key(|clause| (clause.by == EvidenceKind::Person, clause.queries));
+    clauses
+}
+
+/// The wait for a person who was asked to look at this very run under this very clause.
+fn asked(
+    job: &JobFacts,
+    clause: &ClauseView,
+    lineage: &[Upstream],
+    around: &Surroundings,
+    now: TimeMs,
+) -> Option<Step> {
+    let own = job.sample.as_ref()?;
+    if !super::sample::is_current(own, job, clause, lineage) {
+        return None;
+    }
+    Some(Step::Wait(Waiting {
+        kind: WaitKind::Person,
+        reason: format!(
+            "waits for {} to look at {} rows (clause {})",
+            clause.judges, own.rows, clause.id
+        ),
+        wakes: vec![Wake::Event {
+            name: "sample judged".to_owned(),
+        }],
+        next_check: now.plus_ms(PERSON_OVERDUE_MS),
+        overdue: around
+            .person_overdue
+            .unwrap_or_else(|| own.asked_at.plus_ms(PERSON_OVERDUE_MS)),
+    }))
+}
+
 fn judge(
     job: &JobFacts,
     clause: &ClauseView,
@@ -467,6 +501,9 @@ fn judge(
     around: &Surroundings,
     now: TimeMs,
 ) -> Step {
+    if let Some(wait) = asked(job, clause, &lineage, around, now) {
+        return wait;
+    }
     if job.check_tries >= MAX_CHECK_TRIES {
         return Step::HandOver(format!(
             "clause {} got no verdict in {} tries",

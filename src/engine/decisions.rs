@@ -15,7 +15,7 @@ use crate::model::{
 };
 
 /// What an act leads to: entries in the person's name, or why not.
-type Verdict = Result<(Vec<Event>, String), String>;
+pub(super) type Verdict = Result<(Vec<Event>, String), String>;
 
 impl Engine {
     /// Answers one decision.
@@ -28,6 +28,7 @@ impl Engine {
                 self.comment_on_goal(decision, text);
                 return Ok(());
             }
+            Act::RevisePlan { .. } => return self.answer_about_plan(decision),
             act if act.is_for_goal() => return self.answer_for_goal(decision),
             _ => {}
         }
@@ -189,6 +190,16 @@ impl Engine {
                 }],
                 "kept for the next attempt".to_owned(),
             )),
+            Act::Answer { question, text }
+                if facts.sample.as_ref().is_some_and(|own| own.id == *question) =>
+            {
+                self.judge_by_answer(facts, by, text)
+            }
+            Act::Judge {
+                sample,
+                pass,
+                reason,
+            } => self.judge_sample(facts, by, sample, *pass, reason),
             Act::Answer { question, text } => judge_answer(facts, by, question, text),
             Act::AcceptDrift { .. } | Act::CompareAgain | Act::CommentGoal { .. } => {
                 Err("that is about the goal, not about a job".to_owned())
@@ -204,7 +215,9 @@ impl Engine {
                 judge_rule(facts, by, may, operation, *happened, (reference, reason))
             }
             Act::Waive { clause, reason } => self.judge_waiver(facts, by, clause, reason),
-            Act::Amend { .. } => Err("it concerns the goal, not a job".to_owned()),
+            Act::Amend { .. } | Act::RevisePlan { .. } => {
+                Err("it concerns the goal, not a job".to_owned())
+            }
             Act::OverruleSpin { .. } | Act::EnforceSpin { .. } => {
                 Err("an alarm is the goal's, not the job's".to_owned())
             }

@@ -41,7 +41,7 @@ impl Heart {
         now: TimeMs,
         overview: &Overview,
         alerts: &[AlertRow],
-        active: usize,
+        (active, stuck): (usize, u64),
         deadline: Option<TimeMs>,
         ahead_ms: i64,
     ) -> Vec<Event> {
@@ -72,9 +72,9 @@ impl Heart {
         alarm(
             &mut events,
             "stall",
-            overview.stalled > 0,
+            overview.stalled > 0 || stuck > 0,
             is_open("stall"),
-            || format!("{} waits are past their overdue time", overview.stalled),
+            || stalled(overview.stalled, stuck),
         );
         alarm(
             &mut events,
@@ -90,6 +90,16 @@ impl Heart {
             },
         );
         events
+    }
+}
+
+/// What stands still: a wait that nothing ended in time, or a job that waits for nothing.
+fn stalled(overdue: u64, stuck: u64) -> String {
+    let waits = format!("{overdue} waits are past their overdue time");
+    match (overdue, stuck) {
+        (_, 0) => waits,
+        (0, _) => format!("{stuck} jobs neither work nor wait for anything"),
+        _ => format!("{waits}, and {stuck} jobs neither work nor wait for anything"),
     }
 }
 
@@ -136,6 +146,7 @@ fn reason(overview: &Overview, active: usize) -> String {
         (WaitKind::Paused, "are paused"),
         (WaitKind::Turn, "wait for their turn to be cut over"),
         (WaitKind::Freeze, "wait for the end of a freeze"),
+        (WaitKind::Soak, "soak in production"),
         (WaitKind::Budget, "wait for a budget"),
     ] {
         if let Some(count) = overview.by_wait.get(&kind).filter(|count| **count > 0) {

@@ -27,6 +27,8 @@ pub(super) struct JobIndex {
     returning: bool,
     /// A cutover of it is on its way.
     cutting_over: bool,
+    /// A person is asked to look at its rows.
+    pub sampled: bool,
     pub in_flight: bool,
     /// Why the contract gives the job up, if it does.
     pub retired: Option<String>,
@@ -95,6 +97,7 @@ impl Index {
                     unsettled: facts.unsettled().next().is_some(),
                     returning: is_returning(facts),
                     cutting_over: is_on_its_way(facts),
+                    sampled: facts.sample.is_some(),
                     in_flight: false,
                     retired: None,
                     look: false,
@@ -214,6 +217,7 @@ impl Index {
         job.unsettled = facts.unsettled().next().is_some();
         job.returning = is_returning(facts);
         job.cutting_over = is_on_its_way(facts);
+        job.sampled = facts.sample.is_some();
         keep(&mut self.cutting_over, &facts.id, job.cutting_over);
         keep(
             &mut self.in_turn,
@@ -387,6 +391,21 @@ impl Index {
             let reason = jobs.retired(facts.id.as_str(), &facts.tags);
             job.retired = reason.map(str::to_owned);
         }
+    }
+
+    /// Jobs that neither work nor wait: nothing would ever look at them again.
+    pub(super) fn stuck(&self) -> u64 {
+        let stuck = self.jobs.iter().filter(|(id, job)| {
+            !job.is_over()
+                && !job.damaged
+                && !job.in_flight
+                && job.wait.is_none()
+                && job.timer.is_none()
+                && self
+                    .place(id)
+                    .is_none_or(|place| !self.ready.contains(&place))
+        });
+        stuck.count() as u64
     }
 
     /// Jobs with a slot.

@@ -2,7 +2,7 @@
 
 use super::approval::{Bundle, approval_id};
 use super::call::{Call, CheckCall, PrepareCall};
-use super::decide::{Rules, Step, Waiting, decide};
+use super::decide::{Rules, Step, Waiting, decide, soak_ms};
 use super::operation::operation_id;
 use super::rig::Sabotage;
 use super::rollback;
@@ -26,6 +26,9 @@ impl Engine {
     pub(super) fn advance(&mut self, id: &JobId) -> Result<(), EngineError> {
         for _ in 0..MAX_STEPS {
             let mut facts = self.facts(id)?;
+            if self.replan(id, &facts)? {
+                facts = self.facts(id)?;
+            }
             self.overlook(&mut facts);
             let around = self.surroundings(id);
             let rules = Rules {
@@ -108,11 +111,12 @@ impl Engine {
                         reason: String::new(),
                     },
                 )?;
-                self.move_to(
-                    id,
-                    JobState::CutOver,
-                    &format!("in production as {reference}"),
-                )?;
+                // With a soak it is in production and not done: the state of what is not verified there.
+                let (state, more) = match soak_ms(&self.goal.contract) {
+                    None => (JobState::CutOver, ""),
+                    Some(_) => (JobState::Reverify, "; it soaks before it is done"),
+                };
+                self.move_to(id, state, &format!("in production as {reference}{more}"))?;
             }
             Step::AskRollback(bundle) => self.ask_rollback(id, facts, bundle)?,
             Step::RollBack => self.intend(id, facts, Action::RollBack, &[])?,
@@ -196,6 +200,7 @@ impl Engine {
                 strategy,
                 strategy_index: index as u32,
                 words,
+                plan: self.plans.revision,
             },
         )?;
         self.move_to(id, JobState::Working, "an attempt is going on")
@@ -486,7 +491,7 @@ impl Engine {
                 // A look that finds the same again does not put the end off: a run that nobody can
                 // observe, or that never ends, becomes overdue and is shown.
                 WaitKind::World | WaitKind::Outage => wait.overdue = own.overdue,
-                WaitKind::Quota | WaitKind::ToVerify | WaitKind::Freeze => {}
+                WaitKind::Quota | WaitKind::ToVerify | WaitKind::Freeze | WaitKind::Soak => {}
                 _ => look_less_often(own, &mut wait, self.now),
             }
         }
@@ -503,13 +508,15 @@ impl Engine {
                 },
             )?;
         }
-        // A wait without an end in the near future must not keep a slot from others.
-        if wait.kind != WaitKind::World {
+        // A wait without an end in the near future must not keep a slot from others, nor must a pause before
+        // another try: nothing of the job is going on meanwhile.
+        let pauses = facts.not_before.is_some_and(|at| at > self.now);
+        if wait.kind != WaitKind::World || pauses {
             self.index.release(id);
         }
         let by_clock = matches!(
             wait.kind,
-            WaitKind::World | WaitKind::Quota | WaitKind::Freeze
+            WaitKind::World | WaitKind::Quota | WaitKind::Freeze | WaitKind::Soak
         );
         if !self.rig.fires(Sabotage::ForgetWake, by_clock) {
             self.index
@@ -531,9 +538,11 @@ fn is_same_wait(own: &WaitFacts, wait: &Waiting) -> bool {
             WaitKind::World => {
                 (0..NEXT_LOOK_MOVES_MS).contains(&wait.next_check.since(own.next_check))
             }
-            WaitKind::Quota | WaitKind::ToVerify | WaitKind::Freeze | WaitKind::Outage => {
-                own.next_check == wait.next_check
-            }
+            WaitKind::Quota
+            | WaitKind::ToVerify
+            | WaitKind::Freeze
+            | WaitKind::Soak
+            | WaitKind::Outage => own.next_check == wait.next_check,
             _ => own.next_check == wait.next_check,
         }
 }

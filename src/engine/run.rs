@@ -17,6 +17,7 @@ use super::heartbeat::Heart;
 use super::index::Index;
 use super::operation::Proofs;
 use super::outage::Outages;
+use super::replan::Plans;
 use super::rig::{Rig, Sabotage};
 use super::spin::Spin;
 use super::surroundings::{ClauseView, GateView, QuotaView, Surroundings};
@@ -144,6 +145,7 @@ pub struct Engine {
     /// The last words about the whole goal.
     pub(super) goal_words: Option<GoalWords>,
     pub(super) spin: Spin,
+    pub(super) plans: Plans,
     pub(super) checkers: BTreeMap<ClauseId, Digest>,
     pub(super) now: TimeMs,
     pub(super) in_flight: BTreeMap<Ticket, (JobId, Errand)>,
@@ -263,6 +265,7 @@ impl Engine {
         );
         let last_beat = row.and_then(|row| row.heartbeat_at.or(Some(row.adopted_at)));
         let heart = Heart::new(goal.contract.heartbeat.every_ms, last_beat, now);
+        let plans = Plans::new(&view.plans(&goal.contract.id)?, &goal.strategies);
         let mut engine = Self {
             ledger,
             goal,
@@ -278,6 +281,7 @@ impl Engine {
             provider_holds: ProviderHolds::default(),
             goal_words,
             spin: Spin::default(),
+            plans,
             checkers,
             now,
             in_flight: BTreeMap::new(),
@@ -331,11 +335,13 @@ impl Engine {
             upstream,
             quota: self.walls.queries(),
             walls: self.walls_view(),
-            // Only a request waits for a person, and the calendar is dear.
-            person_overdue: (job.view.state == JobState::AwaitingApproval).then(|| {
-                let workdays = &self.goal.contract.workdays;
-                add_working_ms(workdays, self.now, day_length_ms(workdays))
-            }),
+            // Only a request and chosen rows wait for a person, and the calendar is dear.
+            person_overdue: (job.view.state == JobState::AwaitingApproval || job.sampled).then(
+                || {
+                    let workdays = &self.goal.contract.workdays;
+                    add_working_ms(workdays, self.now, day_length_ms(workdays))
+                },
+            ),
             in_cycle: job.in_cycle,
             gate: self.gate(job.view.state),
             outages: self.outages.view(id),

@@ -14,8 +14,8 @@ use crate::check::Evidence;
 use crate::ledger::event::Event;
 use crate::ledger::facts::JobFacts;
 use crate::model::{
-    Action, Amounts, Budget, Digest, FailureClass, JobId, JobState, OperationId, OperationState,
-    TimeMs, WaitKind, Wake, WorldPart,
+    Action, Amounts, Budget, Digest, EvidenceKind, FailureClass, JobId, JobState, OperationId,
+    OperationState, TimeMs, Verdict, WaitKind, Wake, WorldPart,
 };
 use crate::worker::{PrepareFailure, PrepareReply};
 use crate::world::ports::{Effect, Lookup, PortError, RunState};
@@ -390,6 +390,13 @@ impl Engine {
                 .map_or(Ended::Failed, |ms| Ended::Busy(self.now.plus_ms(ms))),
             Ok(_) => Ended::Worked,
         };
+        if let Ok(evidence) = &result
+            && key.clause.by == EvidenceKind::Person
+            && evidence.verdict != Verdict::Unverified
+        {
+            self.sample_chosen(id, key, evidence)?;
+            return self.tried(WorldPart::Warehouse, id, Tried::Check, ended, None);
+        }
         let event = match result {
             Ok(evidence) => {
                 let detail = serde_json::to_vec(&evidence).unwrap_or_default();
@@ -402,6 +409,7 @@ impl Engine {
                     lineage: key.lineage,
                     checker: key.clause.checker,
                     operation: key.operation,
+                    by: key.clause.by,
                     verdict: evidence.verdict,
                     summary: short(&evidence.summary),
                     detail: self.blob(&detail),
@@ -496,12 +504,12 @@ pub(super) enum Next {
 }
 
 /// What a check in progress was about: the validity key of its verdict.
-struct CheckKey {
-    clause: ClauseView,
-    lineage: Digest,
-    config: Digest,
-    operation: OperationId,
-    day: String,
+pub(super) struct CheckKey {
+    pub(super) clause: ClauseView,
+    pub(super) lineage: Digest,
+    pub(super) config: Digest,
+    pub(super) operation: OperationId,
+    pub(super) day: String,
 }
 
 /// Cuts what comes from outside to a length an entry can hold.

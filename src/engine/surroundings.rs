@@ -5,7 +5,9 @@ use super::spin::SpinView;
 use super::walls::WallsView;
 use crate::ledger::event::Event;
 use crate::ledger::facts::{JobFacts, RunFacts, upstream_digest};
-use crate::model::{ClauseId, Digest, JobId, JobState, TimeMs, WorldPart, canon::digest_parts};
+use crate::model::{
+    ClauseId, Digest, EvidenceKind, JobId, JobState, TimeMs, WorldPart, canon::digest_parts,
+};
 use crate::world::ports::{Side, Upstream};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,6 +23,10 @@ pub struct ClauseView {
     pub checker: Digest,
     /// The most queries one judgement costs.
     pub queries: u64,
+    /// Whose word its verdicts are.
+    pub by: EvidenceKind,
+    /// Who may judge, as a sentence says it, when a person does.
+    pub judges: String,
 }
 
 /// An upstream job as far as the jobs below it care.

@@ -4,6 +4,7 @@ use crate::contract::Workdays;
 use crate::contract::workdays::{is_working, next_working};
 use crate::engine::run::Operator;
 use crate::ledger::event::{Act, Entry};
+use crate::ledger::read::QuestionRow;
 use crate::ledger::{Ledger, LedgerError, decide};
 use crate::model::{Account, DriftId, GoalId, JobId, TimeMs};
 
@@ -48,6 +49,19 @@ fn differences(ledger: &Ledger, goal: &GoalId) -> Result<Vec<DriftId>, LedgerErr
         .collect())
 }
 
+/// Rows that are the same on both sides are right; others are not.
+fn look(asked: &QuestionRow) -> Act {
+    let wrong = asked
+        .text
+        .lines()
+        .find(|line| line.contains(": DIFFERS ") || line.contains(": NOT ON THE NEW SIDE"));
+    Act::Judge {
+        sample: asked.question.clone(),
+        pass: wrong.is_none(),
+        reason: wrong.unwrap_or_default().to_owned(),
+    }
+}
+
 impl Operator for PracticeOwner {
     fn decisions(&mut self, now: TimeMs, ledger: &Ledger) -> Result<Vec<Entry>, LedgerError> {
         if now < self.free_at || !is_working(&self.workdays, now) {
@@ -56,9 +70,12 @@ impl Operator for PracticeOwner {
         self.free_at = now.plus_ms(self.each_ms);
         let account = Account(PRACTICE_OWNER.to_owned());
         if let Some(asked) = ledger.read().open_questions(&self.goal)?.into_iter().next() {
-            let act = Act::Answer {
-                question: asked.question,
-                text: ANSWER.to_owned(),
+            let act = match asked.is_sample() {
+                false => Act::Answer {
+                    question: asked.question,
+                    text: ANSWER.to_owned(),
+                },
+                true => look(&asked),
             };
             return Ok(vec![decide::entry(
                 &self.goal, &asked.job, act, &account, "", now, now,

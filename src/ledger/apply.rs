@@ -7,11 +7,13 @@ mod goals;
 mod jobs;
 mod outages;
 mod people;
+mod plans;
+mod samples;
 mod spin;
 
 use super::event::Entry;
 use super::facts::JobFacts;
-use crate::model::{GoalId, JobId, Seq, digest_bytes};
+use crate::model::{EvidenceKind, GoalId, JobId, Seq, digest_bytes};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,6 +49,8 @@ impl<'a> Applier<'a> {
         self.apply_budget(seq, entry)?;
         self.apply_approval(entry)?;
         self.apply_chat(seq, entry)?;
+        self.apply_sample(entry)?;
+        self.apply_plan(entry)?;
         self.apply_decision(seq, entry)?;
         self.apply_outage(seq, entry)?;
         self.apply_spin(seq, entry)?;
@@ -91,9 +95,15 @@ impl<'a> Applier<'a> {
             }
             if let Some(facts) = self.facts.get_mut(&key) {
                 let before = facts.depends_on.clone();
+                let asked = facts.sample.as_ref().map(|own| own.id.clone());
                 facts.apply(entry);
                 if facts.depends_on != before {
                     self.rewired.insert(key.clone());
+                }
+                if let Some(sample) = asked
+                    && facts.sample.as_ref().is_none_or(|own| own.id != sample)
+                {
+                    samples::close(self.conn, &sample, entry)?;
                 }
             }
         }
@@ -139,12 +149,13 @@ fn write_job(conn: &Connection, facts: &JobFacts) -> rusqlite::Result<()> {
     conn.prepare_cached(
         "INSERT INTO jobs(goal, job, position, title, state, reason, strategy, attempt, tries,
            clauses_passed, clauses_total, paused, to_verify, high_risk, wait_kind, wait_reason, wait_since_ms,
-           next_check_ms, overdue_ms, queries, last_progress_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+           next_check_ms, overdue_ms, queries, last_progress_ms, passed_judge, passed_person)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
+           ?22, ?23)
          ON CONFLICT (goal, job) DO UPDATE SET title = ?4, state = ?5, reason = ?6, strategy = ?7, attempt = ?8,
            tries = ?9, clauses_passed = ?10, clauses_total = ?11, paused = ?12, to_verify = ?13, high_risk = ?14,
            wait_kind = ?15, wait_reason = ?16, wait_since_ms = ?17, next_check_ms = ?18, overdue_ms = ?19,
-           queries = ?20, last_progress_ms = ?21",
+           queries = ?20, last_progress_ms = ?21, passed_judge = ?22, passed_person = ?23",
     )?
     .execute(params![
         facts.goal.as_str(),
@@ -168,6 +179,8 @@ fn write_job(conn: &Connection, facts: &JobFacts) -> rusqlite::Result<()> {
         wait.map(|wait| wait.overdue.0),
         facts.queries as i64,
         facts.last_progress.0,
+        facts.passed_by(EvidenceKind::Judge) as i64,
+        facts.passed_by(EvidenceKind::Person) as i64,
     ])?;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO facts(goal, job, facts, digest) VALUES (?1, ?2, ?3, ?4)",

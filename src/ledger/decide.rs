@@ -96,6 +96,15 @@ fn cut(act: Act) -> Act {
             question,
             text: short(text),
         },
+        Act::Judge {
+            sample,
+            pass,
+            reason,
+        } => Act::Judge {
+            sample,
+            pass,
+            reason: short(reason),
+        },
         Act::Rule {
             operation,
             happened,
@@ -129,6 +138,15 @@ fn cut(act: Act) -> Act {
             overrides,
             answers,
             why: short(why),
+        },
+        Act::RevisePlan {
+            from,
+            text,
+            hypothesis,
+        } => Act::RevisePlan {
+            from,
+            text,
+            hypothesis: short(hypothesis),
         },
         Act::OverruleSpin {
             spin,

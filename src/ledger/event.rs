@@ -2,17 +2,21 @@
 
 mod chat;
 mod entry;
+mod plan;
+mod sample;
 
 pub use chat::{
     CallRef, ChatEnded, CheckpointWritten, DriftSeen, QueryStarted, QuestionAnswered,
     QuestionAsked, ToolCalled, TurnEnded, TurnStarted, TurnUnknown,
 };
 pub use entry::{Act, Actor, Entry, GoalWords};
+pub use plan::{JobReplanned, PlanRevised};
+pub use sample::SampleAsked;
 
 use crate::model::{
     Account, Action, Amounts, ApprovalId, ClauseId, ContractVersion, DecisionId, Digest, DriftId,
-    DriftKind, FailureClass, JobId, JobState, OperationId, Seq, SpendId, SpinKind, StrategyId,
-    TimeMs, Verdict, WaitKind, Wake, WorldPart,
+    DriftKind, EvidenceKind, FailureClass, JobId, JobState, OperationId, Seq, SpendId, SpinKind,
+    StrategyId, TimeMs, Verdict, WaitKind, Wake, WorldPart,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -169,7 +173,16 @@ pub enum Event {
         /// Words about the whole goal that this attempt is the job's first to be given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         words: Option<GoalWords>,
+        /// The revision of the plan; 0 is what was adopted.
+        #[serde(default)]
+        plan: u32,
     },
+    /// The plan is another one from now on.
+    #[serde(rename = "plan.revised")]
+    PlanRevised(PlanRevised),
+    /// What a revised plan means for a job.
+    #[serde(rename = "job.replanned")]
+    JobReplanned(JobReplanned),
     /// The loop ended.
     #[serde(rename = "attempt.ended")]
     AttemptEnded {
@@ -368,6 +381,9 @@ pub enum Event {
         checker: Digest,
         /// The staging run judged.
         operation: OperationId,
+        /// Whose word it is. A person's is written in that person's name.
+        #[serde(default)]
+        by: EvidenceKind,
         /// The verdict.
         verdict: Verdict,
         /// One sentence.
@@ -381,6 +397,9 @@ pub enum Event {
         /// The day they count for.
         day: String,
     },
+    /// A person is asked to look at chosen rows.
+    #[serde(rename = "sample.asked")]
+    SampleAsked(SampleAsked),
     /// A check did not end in a verdict. Its reservation counts as spent.
     #[serde(rename = "check.failed")]
     CheckFailed {

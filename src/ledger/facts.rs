@@ -10,15 +10,15 @@ pub use chat::{ChatFacts, OpenQuery, OpenQuestion, OpenTurn, ToolAnswer};
 pub use operations::upstream_digest;
 pub use parts::{
     ApprovalFacts, ApprovalState, ClauseFacts, OpenCheck, OperationFacts, RollbackFacts, RunFacts,
-    WaitFacts, WaiverFacts,
+    SampleFacts, WaitFacts, WaiverFacts,
 };
 
 pub use spin::SpinFacts;
 
 use super::event::{Entry, Event};
 use crate::model::{
-    Action, Amounts, AttemptNo, Budget, ClauseId, DecisionId, Digest, GoalId, JobId, JobState,
-    OperationId, OperationState, TimeMs, Verdict,
+    Action, Amounts, AttemptNo, Budget, ClauseId, DecisionId, Digest, EvidenceKind, GoalId, JobId,
+    JobState, OperationId, OperationState, TimeMs, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -72,6 +72,9 @@ pub struct JobFacts {
     pub goal_words_given: Option<String>,
     /// Current strategy, index into the plan; `None` before the first attempt.
     pub strategy: Option<u32>,
+    /// The revision of the plan that the index belongs to.
+    #[serde(default)]
+    pub plan: u32,
     /// Current attempt.
     pub attempt: AttemptNo,
     /// Whether the current attempt is still going on.
@@ -111,6 +114,9 @@ pub struct JobFacts {
     pub evidence: BTreeMap<ClauseId, ClauseFacts>,
     /// A check in progress.
     pub open_check: Option<OpenCheck>,
+    /// Rows that a person is asked to look at.
+    #[serde(default)]
+    pub sample: Option<SampleFacts>,
     /// Its request.
     pub approval: Option<ApprovalFacts>,
     /// Whether a person wants it back on the old side.
@@ -144,6 +150,9 @@ pub struct JobFacts {
     /// What the cutover was built upon; `None` for a job without any upstream.
     #[serde(default)]
     pub production_lineage: Option<Digest>,
+    /// When the config in production went there.
+    #[serde(default)]
+    pub cut_over_at: Option<TimeMs>,
     /// Whether its state says that it is in production: a cutover that was found later does not yet.
     #[serde(default)]
     pub confirmed: bool,
@@ -200,6 +209,7 @@ impl JobFacts {
             goal_words: None,
             goal_words_given: None,
             strategy: None,
+            plan: 0,
             attempt: AttemptNo(0),
             attempt_open: false,
             prepare_tries: 0,
@@ -219,6 +229,7 @@ impl JobFacts {
             ordinals: BTreeMap::new(),
             evidence: BTreeMap::new(),
             open_check: None,
+            sample: None,
             approval: None,
             rollback: None,
             requests: 0,
@@ -232,6 +243,7 @@ impl JobFacts {
             checkpoint: None,
             production_config: None,
             production_lineage: None,
+            cut_over_at: None,
             confirmed: false,
             outdated: false,
             clause_digests: BTreeMap::new(),
@@ -294,19 +306,25 @@ impl JobFacts {
 
     /// Clauses with a pass for the current config.
     pub fn passed(&self) -> usize {
-        self.clauses
-            .iter()
-            .filter(|id| {
-                self.evidence.get(*id).is_some_and(|one| {
-                    one.verdict == Verdict::Pass
-                        && Some(&one.config) == self.config.as_ref()
-                        && self
-                            .clause_digests
-                            .get(*id)
-                            .is_none_or(|digest| *digest == one.clause_digest)
-                })
+        self.passes().count()
+    }
+
+    /// Of those, the ones that are a person's or a model's word.
+    pub fn passed_by(&self, by: EvidenceKind) -> usize {
+        self.passes().filter(|one| one.by == by).count()
+    }
+
+    fn passes(&self) -> impl Iterator<Item = &ClauseFacts> {
+        self.clauses.iter().filter_map(|id| {
+            self.evidence.get(id).filter(|one| {
+                one.verdict == Verdict::Pass
+                    && Some(&one.config) == self.config.as_ref()
+                    && self
+                        .clause_digests
+                        .get(id)
+                        .is_none_or(|digest| *digest == one.clause_digest)
             })
-            .count()
+        })
     }
 
     /// Whether the owner waived a clause, as it stands, for the config in production.

@@ -32,6 +32,7 @@ pub(super) const PROJECTIONS: &[(&str, &str)] = &[
     ("claims", "seq"),
     ("spins", "seq"),
     ("overrules", "seq"),
+    ("plans", "goal, revision"),
     ("progress", "goal"),
     ("drift", "goal, item"),
     ("alerts", "seq"),

@@ -49,7 +49,8 @@ CREATE TABLE contracts (
 CREATE TABLE jobs (
   goal TEXT NOT NULL, job TEXT NOT NULL, position INTEGER NOT NULL, title TEXT NOT NULL, state TEXT NOT NULL,
   reason TEXT NOT NULL, strategy INTEGER, attempt INTEGER NOT NULL, tries INTEGER NOT NULL,
-  clauses_passed INTEGER NOT NULL, clauses_total INTEGER NOT NULL, paused INTEGER NOT NULL,
+  clauses_passed INTEGER NOT NULL, clauses_total INTEGER NOT NULL, passed_judge INTEGER NOT NULL,
+  passed_person INTEGER NOT NULL, paused INTEGER NOT NULL,
   to_verify INTEGER NOT NULL, high_risk INTEGER NOT NULL, wait_kind TEXT, wait_reason TEXT, wait_since_ms INTEGER,
   next_check_ms INTEGER, overdue_ms INTEGER, queries INTEGER NOT NULL, last_progress_ms INTEGER NOT NULL,
   PRIMARY KEY (goal, job)
@@ -96,6 +97,8 @@ CREATE INDEX tool_calls_by_job ON tool_calls (goal, job, attempt, turn);
 
 CREATE TABLE questions (
   question TEXT PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL, text TEXT NOT NULL,
+  kind TEXT NOT NULL,              -- question: a model asks; sample: rows to look at
+  clause TEXT, detail TEXT,        -- of a sample: the clause, and the body with its rows
   asked_ms INTEGER NOT NULL, answered_ms INTEGER, by TEXT, answer TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX questions_open ON questions (goal, answered_ms);
@@ -112,6 +115,8 @@ CREATE INDEX operations_by_state ON operations (goal, state);
 
 CREATE TABLE evidence (
   seq INTEGER PRIMARY KEY, goal TEXT NOT NULL, job TEXT NOT NULL, attempt INTEGER NOT NULL, clause TEXT NOT NULL,
+  kind TEXT NOT NULL,              -- whose word it is: script, judge, person
+  by TEXT,                         -- the person
   clause_digest TEXT NOT NULL, verdict TEXT NOT NULL, summary TEXT NOT NULL, config TEXT NOT NULL,
   lineage TEXT NOT NULL,
   checker TEXT NOT NULL, operation TEXT NOT NULL, detail TEXT NOT NULL, spent INTEGER NOT NULL,
@@ -186,6 +191,12 @@ CREATE TABLE overrules (
 ) STRICT;
 CREATE INDEX overrules_by_goal ON overrules (goal, seq);
 CREATE INDEX overrules_by_spin ON overrules (spin);
+
+CREATE TABLE plans (
+  goal TEXT NOT NULL, revision INTEGER NOT NULL, before TEXT NOT NULL, strategies TEXT NOT NULL,
+  hypothesis TEXT NOT NULL, changes TEXT NOT NULL, by TEXT NOT NULL, revised_ms INTEGER NOT NULL,
+  PRIMARY KEY (goal, revision)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE progress (
   goal TEXT PRIMARY KEY, passes INTEGER NOT NULL, rounds INTEGER NOT NULL, tokens INTEGER NOT NULL,

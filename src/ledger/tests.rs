@@ -69,6 +69,7 @@ fn sample(path: &std::path::Path) -> Ledger {
                 strategy: "script".into(),
                 strategy_index: 0,
                 words: None,
+                plan: 0,
             },
         ),
         entry(
@@ -122,6 +123,7 @@ fn sample(path: &std::path::Path) -> Ledger {
                 lineage: digest_bytes(b"lineage"),
                 checker: digest_bytes(b"checker"),
                 operation: op,
+                by: Default::default(),
                 verdict: Verdict::Pass,
                 summary: "2 rows and 2 rows".into(),
                 detail: digest_bytes(b"new"),

@@ -21,7 +21,7 @@ pub use ids::{
 pub use money::PicoDollars;
 pub use safe_text::SafeText;
 pub use state::{
-    Action, DriftKind, FailureClass, JobState, OperationState, SpinKind, Verdict, WaitKind, Wake,
-    WorldPart,
+    Action, DriftKind, EvidenceKind, FailureClass, JobState, OperationState, SpinKind, Verdict,
+    WaitKind, Wake, WorldPart,
 };
 pub use time::{Clock, TimeMs};

@@ -110,6 +110,25 @@ words!(
 );
 
 words!(
+    /// Whose word a verdict is. A model's is never counted among a script's.
+    EvidenceKind {
+        /// A program that judges the same things the same way.
+        Script = "script",
+        /// A program that asks a language model.
+        Judge = "judge",
+        /// A person who looked.
+        Person = "person",
+    }
+);
+
+impl Default for EvidenceKind {
+    /// What entries from before there were kinds meant.
+    fn default() -> Self {
+        Self::Script
+    }
+}
+
+words!(
     /// Where an operation stands.
     OperationState {
         /// In the ledger, perhaps sent, outcome not recorded.
@@ -176,6 +195,8 @@ words!(
         Turn = "turn",
         /// The contract's calendar forbids cutovers now.
         Freeze = "freeze",
+        /// It is in production, and the contract says how long that is watched before it is done.
+        Soak = "soak",
         /// The owner: a budget of the whole goal is used up, or nearly.
         Budget = "budget",
         /// A part of the world that is out; one job probes.

@@ -136,6 +136,7 @@ impl Built {
             strategy: "script".into(),
             strategy_index: 0,
             words: None,
+            plan: 0,
         };
         self.job(job, 1, started);
         let remark = "converted the crontab line".into();
@@ -214,6 +215,7 @@ impl Built {
             lineage: digest_bytes(b"lineage"),
             checker: digest_bytes(b"checker"),
             operation: OperationId::from("00"),
+            by: Default::default(),
             verdict: Verdict::Pass,
             summary: "48,210 rows on both sides".into(),
             detail: self.detail.clone(),

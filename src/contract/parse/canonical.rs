@@ -1,5 +1,6 @@
 //! The contract's canonical form: what its digest covers.
 
+use crate::contract::sampling::PERSON;
 use crate::contract::types::{Contract, Soak};
 use crate::model::{Account, Digest, digest_json};
 use serde_json::{Map, Value as Json, json};
@@ -106,6 +107,12 @@ impl Contract {
         };
         resolve(&mut self.owner);
         self.approval.by.iter_mut().for_each(resolve);
+        for clause in self.accept.iter_mut().filter(|one| one.check == PERSON) {
+            let named = clause.params.get_mut("by").and_then(Json::as_array_mut);
+            for name in named.into_iter().flatten().filter(|name| *name == "@me") {
+                *name = json!(me);
+            }
+        }
         let mut seen = Vec::new();
         self.approval.by.retain(|account| {
             let new = !seen.contains(account);

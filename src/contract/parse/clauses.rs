@@ -3,8 +3,9 @@
 use super::free;
 use super::section::{Section, nearest};
 use super::sections::check_id;
+use crate::contract::sampling::Sampling;
 use crate::contract::types::{Clause, Strategy};
-use crate::model::{ClauseId, StrategyId, digest_json};
+use crate::model::{ClauseId, EvidenceKind, StrategyId, digest_json};
 use serde_json::{Map, Value as Json, json};
 
 const MAX_CLAUSES: usize = 200;
@@ -32,7 +33,46 @@ pub(super) fn accept(top: &Section<'_>) -> Vec<Clause> {
         }
         clauses.push(clause);
     }
+    who_watches(top, &clauses);
     clauses
+}
+
+/// A person's clause may look at another's verdict; a model's verdicts that nobody looks at are asked about.
+fn who_watches(top: &Section<'_>, clauses: &[Clause]) {
+    let rules: Vec<(&Clause, Sampling)> = clauses
+        .iter()
+        .filter(|clause| clause.kind() == EvidenceKind::Person)
+        .filter_map(|clause| Some((clause, clause.sampling().ok()?)))
+        .collect();
+    for (clause, rule) in &rules {
+        let Some(of) = &rule.of else { continue };
+        let found = clauses.iter().find(|own| own.id == *of);
+        if found.is_none_or(|own| own.kind() != EvidenceKind::Judge) {
+            top.context.problem(
+                &top.key_span("accept"),
+                format!(
+                    "clause \"{}\": of = \"{of}\" names no clause that a model judges",
+                    clause.id
+                ),
+                Some("leave `of` out where a person looks at the rows alone".to_owned()),
+            );
+        }
+    }
+    for clause in clauses
+        .iter()
+        .filter(|own| own.kind() == EvidenceKind::Judge)
+    {
+        if !rules
+            .iter()
+            .any(|(_, rule)| rule.of.as_ref() == Some(&clause.id))
+        {
+            top.context.question(format!(
+                "Clause \"{}\" is judged by a model, and no person looks at a share of its verdicts (a clause with \
+                 check = \"person\", of = \"{}\" and every = 5 would). Is that meant?",
+                clause.id, clause.id
+            ));
+        }
+    }
 }
 
 fn one_clause(section: &Section<'_>) -> Clause {

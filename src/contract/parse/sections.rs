@@ -282,9 +282,13 @@ pub(super) fn soak(top: &Section<'_>) -> Option<Soak> {
     section.refuse_unknown();
     match units::parse_soak(text?) {
         Ok(soak) => {
-            top.context.note(
-                "[soak] is kept in the contract; waiting after a cutover comes later.".to_owned(),
-            );
+            if matches!(soak, Soak::Runs(_)) {
+                top.context.note(
+                    "[soak] in runs is kept in the contract and not waited for: no adapter counts a job's runs in \
+                     production. A duration, such as \"3d\", is waited for."
+                        .to_owned(),
+                );
+            }
             Some(soak)
         }
         Err(why) => {
@@ -442,8 +446,6 @@ pub(super) fn spin(top: &Section<'_>) -> SpinRule {
         rule.tokens_without_pass = count;
     }
     section.refuse_unknown();
-    top.context
-        .note("[spin] is kept in the contract; alarms on spinning come later.".to_owned());
     rule
 }
 

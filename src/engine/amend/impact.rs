@@ -4,7 +4,7 @@ use super::choices::{Choice, choices};
 use super::fit::{ApprovalFit, QuotaFit, approval_fit, quota_fit};
 use super::measure::Measured;
 use crate::contract::diff::{ContractDiff, diff};
-use crate::contract::{Clause, Contract};
+use crate::contract::{Candidate, Clause, Contract};
 use crate::engine::approval::gate_terms;
 use crate::ledger::facts::{ApprovalState, JobFacts};
 use crate::ledger::read::StagingResource;
@@ -172,8 +172,14 @@ fn fate<'a>(job: &JobFacts, new: &'a Contract) -> Fate<'a> {
 
 /// Clauses of a contract that apply to a job.
 fn applying<'c>(contract: &'c Contract, job: &'c JobFacts) -> impl Iterator<Item = &'c Clause> {
+    let candidate = Candidate {
+        id: job.id.as_str(),
+        tags: &job.tags,
+        high_risk: contract.jobs.is_high_risk(job.id.as_str()),
+        position: job.position,
+    };
     let all = contract.accept.iter();
-    all.filter(|clause| clause.applies(job.id.as_str(), &job.tags))
+    all.filter(move |clause| clause.applies(&candidate))
 }
 
 /// Clauses of a contract that a job has no pass for: those that would run again on it.

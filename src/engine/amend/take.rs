@@ -2,7 +2,7 @@
 
 use super::view::preview_from;
 use crate::contract::diff::diff;
-use crate::contract::{Contract, Goal};
+use crate::contract::{Candidate, Contract, Goal};
 use crate::engine::adopt::parse_adopted;
 use crate::engine::checkers::{checker_digests, clause_views};
 use crate::engine::run::{Engine, EngineError};
@@ -149,7 +149,16 @@ impl Engine {
             impact: impact.summary(),
             impact_detail,
         };
+        let hypothesis = match &event {
+            Event::GoalAmended { why, .. } => {
+                format!("with version {version} of the contract: {why}")
+            }
+            _ => String::new(),
+        };
         self.emit_goal_as(Actor::Person(by.clone()), event);
+        if goal.strategies != self.goal.strategies {
+            self.note_revision(by, row.text.clone(), &goal.strategies, &hypothesis)?;
+        }
         self.take_over(goal, version)?;
         Ok(format!(
             "version {version} is in force: {}",
@@ -218,13 +227,19 @@ fn refuse(holds: &Contract, goal: &Goal) -> Option<String> {
 
 /// What the contract says of a job, when that is not what the job's entries say.
 fn rescoped(contract: &Contract, facts: &JobFacts, version: ContractVersion) -> Option<Event> {
+    let high_risk = contract.jobs.is_high_risk(facts.id.as_str());
+    let candidate = Candidate {
+        id: facts.id.as_str(),
+        tags: &facts.tags,
+        high_risk,
+        position: facts.position,
+    };
     let clauses: Vec<(ClauseId, Digest)> = contract
         .accept
         .iter()
-        .filter(|clause| clause.applies(facts.id.as_str(), &facts.tags))
+        .filter(|clause| clause.applies(&candidate))
         .map(|clause| (clause.id.clone(), clause.digest.clone()))
         .collect();
-    let high_risk = contract.jobs.is_high_risk(facts.id.as_str());
     // Before the first amendment a job's entries name clauses without their digests.
     let same = facts.clause_digests.len() == clauses.len()
         && clauses

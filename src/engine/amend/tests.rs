@@ -90,6 +90,7 @@ fn job(name: &str, position: u64, state: JobState, contract: &Contract) -> JobFa
                 lineage: digest_bytes(b""),
                 checker: digest_bytes(b""),
                 operation: "op".into(),
+                by: Default::default(),
                 verdict: Verdict::Pass,
                 summary: String::new(),
                 detail: digest_bytes(b""),

@@ -59,7 +59,10 @@ impl Engine {
 
     pub(super) fn strategy_of(&self, facts: &JobFacts) -> Option<(Strategy, ChatSettings)> {
         let index = facts.strategy? as usize;
-        let strategy = self.goal.strategies.get(index)?;
+        let strategy = match facts.plan == self.plans.revision {
+            true => self.goal.strategies.get(index)?,
+            false => self.plans.replaced(facts.plan, index)?,
+        };
         let settings = ChatSettings::of(strategy).ok()?;
         Some((strategy.clone(), settings))
     }

@@ -5,7 +5,7 @@ use crate::contract::Contract;
 use crate::engine::approval::{Bundle, bundle};
 use crate::engine::surroundings::{GateView, Surroundings};
 use crate::ledger::facts::{ApprovalFacts, ApprovalState, JobFacts};
-use crate::model::{Action, JobState, TimeMs, WaitKind, Wake};
+use crate::model::{Action, EvidenceKind, JobState, TimeMs, WaitKind, Wake};
 use crate::world::ports::Upstream;
 
 pub(super) fn gate(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Step {
@@ -14,11 +14,7 @@ pub(super) fn gate(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now:
     };
     let current = bundle(job, rules.contract, &around.clauses, &lineage);
     if job.state == JobState::Staged || job.state == JobState::Working {
-        return Step::Reconciled(format!(
-            "{} of {} clauses pass",
-            around.clauses.len(),
-            around.clauses.len()
-        ));
+        return Step::Reconciled(passes(around));
     }
     if !rules.contract.approval.required {
         return cut_over_in_order(around, lineage, now);
@@ -51,6 +47,22 @@ pub(super) fn gate(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now:
                 .unwrap_or_else(|| own.requested_at.plus_ms(PERSON_OVERDUE_MS)),
         }),
     }
+}
+
+/// How many clauses pass, and of those whose word is no script's.
+fn passes(around: &Surroundings) -> String {
+    let all = around.clauses.len();
+    let of = |kind| around.clauses.iter().filter(|one| one.by == kind).count();
+    let mut text = format!("{all} of {all} clauses pass");
+    match (of(EvidenceKind::Judge), of(EvidenceKind::Person)) {
+        (0, 0) => {}
+        (judge, 0) => text.push_str(&format!(" ({judge} judged by a model)")),
+        (0, person) => text.push_str(&format!(" ({person} judged by a person)")),
+        (judge, person) => text.push_str(&format!(
+            " ({judge} judged by a model, {person} by a person)"
+        )),
+    }
+    text
 }
 
 /// A job follows its upstream jobs into production: its evidence was won upon their new configs, which

@@ -7,11 +7,13 @@
 //! put before the owner; nothing is rolled back by itself.
 
 use super::{
-    MAX_REFUSALS, PERSON_OVERDUE_MS, Rules, Step, Waiting, judge, valid_verdict, wait_for_upstream,
+    HOUR_MS, MAX_REFUSALS, PERSON_OVERDUE_MS, Rules, Step, Waiting, in_order, judge, valid_verdict,
+    wait_for_upstream,
 };
+use crate::contract::{Contract, Soak};
 use crate::engine::surroundings::{ClauseView, Surroundings, lineage_digest, stored_lineage};
 use crate::ledger::facts::{JobFacts, RunFacts};
-use crate::model::{FailureClass, JobState, TimeMs, Verdict, WaitKind, Wake};
+use crate::model::{EvidenceKind, FailureClass, JobState, TimeMs, Verdict, WaitKind, Wake};
 use crate::world::ports::Upstream;
 
 /// Whether a job in production is still done: `None` when every current clause has a valid pass or a
@@ -65,12 +67,42 @@ pub(super) fn reverify(
         .iter()
         .all(|clause| holds(job, clause, &lineage));
     if all_hold {
-        return Some(Step::Reverified(done_reason(job, around)));
+        let soaks = soak_ends(job, rules.contract).filter(|end| *end > now);
+        return Some(match soaks {
+            Some(end) => soak(end),
+            None => Step::Reverified(done_reason(job, rules.contract, around)),
+        });
     }
     Some(
         staged(job, rules, &lineage, now)
             .unwrap_or_else(|| judged(job, rules, around, &lineage, now)),
     )
+}
+
+/// How long a job is watched in production before it is done, in milliseconds.
+pub(in crate::engine) fn soak_ms(contract: &Contract) -> Option<i64> {
+    match contract.soak {
+        Some(Soak::Time(ms)) => Some(ms),
+        // No port counts a job's runs in production; `check` says so.
+        Some(Soak::Runs(_)) | None => None,
+    }
+}
+
+/// When the soak of what is in production is over.
+fn soak_ends(job: &JobFacts, contract: &Contract) -> Option<TimeMs> {
+    Some(job.cut_over_at?.plus_ms(soak_ms(contract)?))
+}
+
+/// Its clauses hold; what is waited for is that they go on holding. A change upstream, of a clause or of a
+/// checker wakes it, and then they are judged again.
+fn soak(end: TimeMs) -> Step {
+    Step::Wait(Waiting {
+        kind: WaitKind::Soak,
+        reason: "in production and not done yet: it soaks".to_owned(),
+        wakes: vec![Wake::At { at: end }],
+        next_check: end,
+        overdue: end.plus_ms(HOUR_MS),
+    })
 }
 
 /// A valid pass, or a waiver of the clause as it stands for the config in production.
@@ -79,7 +111,7 @@ fn holds(job: &JobFacts, clause: &ClauseView, lineage: &[Upstream]) -> bool {
         || valid_verdict(job, clause, lineage).is_some_and(|(word, _)| word == Verdict::Pass)
 }
 
-fn done_reason(job: &JobFacts, around: &Surroundings) -> String {
+fn done_reason(job: &JobFacts, contract: &Contract, around: &Surroundings) -> String {
     let waived: Vec<String> = around
         .clauses
         .iter()
@@ -94,7 +126,10 @@ fn done_reason(job: &JobFacts, around: &Surroundings) -> String {
         .collect();
     let reference = job.production.as_deref().unwrap_or_default();
     if waived.is_empty() {
-        format!("in production as {reference}; verified again")
+        match soak_ends(job, contract) {
+            Some(_) => format!("in production as {reference}; its clauses hold after the soak"),
+            None => format!("in production as {reference}; verified again"),
+        }
     } else {
         format!("in production as {reference}; {}", waived.join("; "))
     }
@@ -157,16 +192,16 @@ fn judged(
     lineage: &[Upstream],
     now: TimeMs,
 ) -> Step {
-    let mut clauses: Vec<&ClauseView> = around.clauses.iter().collect();
-    clauses.sort_by_key(|clause| clause.queries);
     let mut failed = Vec::new();
-    for clause in clauses {
+    for clause in in_order(around) {
         if job.waives(&clause.id, &clause.clause_digest) {
             continue;
         }
         match valid_verdict(job, clause, lineage) {
             Some((Verdict::Pass, _)) => {}
             Some((word, why)) => failed.push(format!("clause {}: {word}: {why}", clause.id)),
+            // Nobody looks at rows of what fails already.
+            None if clause.by == EvidenceKind::Person && !failed.is_empty() => {}
             None => match judge(job, clause, lineage.to_vec(), around, now) {
                 Step::HandOver(why) => failed.push(why),
                 step => return step,

@@ -97,6 +97,7 @@ impl Outages {
             Event::PrepareFailed { class, .. } => {
                 (WorldPart::Worker, Tried::Prepare, environment(class))
             }
+            Event::SampleAsked(one) if one.spent > 0 => (WorldPart::Warehouse, Tried::Check, false),
             Event::EvidenceRecorded { spent, .. } if *spent > 0 => {
                 (WorldPart::Warehouse, Tried::Check, false)
             }

@@ -148,7 +148,12 @@ impl Engine {
             .stalled(&self.goal.contract.id, self.now)?;
         let alerts = self.ledger.read().alerts(&self.goal.contract.id)?;
         self.look_ahead(&alerts)?;
-        let active = self.index.active_count();
+        // While outcomes are looked up after a start, the others stand still on purpose.
+        let stuck = match self.settle_first.is_empty() && !self.restart.only_reads() {
+            true => self.index.stuck(),
+            false => 0,
+        };
+        let active = (self.index.active_count(), stuck);
         for event in self.heart.beat(
             self.now,
             &overview,

@@ -24,6 +24,9 @@ fn failures_of_the_provider_cost_no_round_and_each_try_is_a_turn_of_its_own() {
     let bench = Bench::new(&script(&[
         ack("one", "propose_config"),
         Say::Fails(limited),
+        // While the first job pauses, the second has the only slot.
+        ack("two", "propose_config"),
+        calls(&[finish("cannot")]),
         Say::Fails(billed),
         hand_in("good"),
     ]));
@@ -45,7 +48,7 @@ fn failures_of_the_provider_cost_no_round_and_each_try_is_a_turn_of_its_own() {
     assert_eq!(rows[2].cost, rows[2].reserved_money);
     let asked = bench.model.asked();
     assert_eq!(
-        asked[1].messages, asked[3].messages,
+        asked[1].messages, asked[5].messages,
         "the same request again"
     );
     let facts = bench.facts("one");

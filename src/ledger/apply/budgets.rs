@@ -38,6 +38,11 @@ impl Applier<'_> {
                 let spent = Amounts::from([(Budget::WarehouseQueries, *spent)]);
                 self.settle(goal, day, &held, &spent, true)
             }
+            Event::SampleAsked(one) => {
+                let held = Amounts::from([(Budget::WarehouseQueries, one.reserved)]);
+                let spent = Amounts::from([(Budget::WarehouseQueries, one.spent)]);
+                self.settle(goal, &one.day, &held, &spent, true)
+            }
             Event::OpIntended { day, .. } if !day.is_empty() => {
                 let one = Amounts::from([(Budget::ExternalActions, 1)]);
                 self.settle(goal, day, &Amounts::new(), &one, true)

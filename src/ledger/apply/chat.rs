@@ -46,8 +46,8 @@ impl Applier<'_> {
             Event::QuestionAsked(one) => self
                 .conn
                 .prepare_cached(
-                    "INSERT INTO questions(question, goal, job, attempt, text, asked_ms, answer)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, '')",
+                    "INSERT INTO questions(question, goal, job, attempt, text, asked_ms, answer, kind)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', 'question')",
                 )?
                 .execute(params![one.question, goal, job, attempt, one.text, entry.at.0])
                 .map(|_| ()),

@@ -1,7 +1,7 @@
 //! Rows about attempts, operations and checks.
 
 use super::Applier;
-use crate::ledger::event::{Entry, Event};
+use crate::ledger::event::{Actor, Entry, Event};
 use crate::model::Seq;
 use rusqlite::params;
 
@@ -170,17 +170,22 @@ impl Applier<'_> {
                 lineage,
                 checker,
                 operation,
+                by,
                 verdict,
                 summary,
                 detail,
                 spent,
                 ..
             } => {
+                let person = match &entry.actor {
+                    Actor::Person(person) => Some(person.0.as_str()),
+                    Actor::Engine => None,
+                };
                 self.conn
                     .prepare_cached(
                         "INSERT INTO evidence(seq, goal, job, attempt, clause, verdict, summary, config, lineage,
-                           checker, operation, detail, spent, at_ms, clause_digest)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                           checker, operation, detail, spent, at_ms, clause_digest, kind, by)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
                     )?
                     .execute(params![
                         seq.0,
@@ -197,7 +202,9 @@ impl Applier<'_> {
                         detail.as_str(),
                         *spent as i64,
                         entry.at.0,
-                        clause_digest.as_str()
+                        clause_digest.as_str(),
+                        by.word(),
+                        person
                     ])?;
                 Ok(())
             }

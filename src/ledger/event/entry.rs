@@ -108,6 +108,15 @@ pub enum Act {
         /// The answer.
         text: String,
     },
+    /// Judge the rows that one was asked to look at.
+    Judge {
+        /// The question's id: another one is about other rows.
+        sample: String,
+        /// Whether they are right.
+        pass: bool,
+        /// Why not; may be empty for a pass.
+        reason: String,
+    },
     /// Rule on an operation of unknown outcome.
     Rule {
         /// The operation.
@@ -142,6 +151,15 @@ pub enum Act {
         answers: Vec<String>,
         /// The owner's reason.
         why: String,
+    },
+    /// Take other strategies, or another order of them, for jobs that are not done.
+    RevisePlan {
+        /// The revision that was seen; 0 is what was adopted.
+        from: u32,
+        /// Blob of the goal file's text that has them.
+        text: Digest,
+        /// What it is hoped to change.
+        hypothesis: String,
     },
     /// Accept a job in production although a clause does not pass.
     Waive {
@@ -200,6 +218,7 @@ impl Act {
         matches!(
             self,
             Self::Amend { .. }
+                | Self::RevisePlan { .. }
                 | Self::AcceptDrift { .. }
                 | Self::CompareAgain
                 | Self::CommentGoal { .. }

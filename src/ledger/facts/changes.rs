@@ -2,10 +2,10 @@
 
 use super::{
     ApprovalFacts, ApprovalState, ClauseFacts, JobFacts, MAX_FAILURES_KEPT, OpenCheck,
-    RollbackFacts, WaitFacts, WaiverFacts,
+    RollbackFacts, SampleFacts, WaitFacts, WaiverFacts,
 };
 use crate::ledger::event::{Entry, Event};
-use crate::model::{FailureClass, JobState, OperationState, Verdict};
+use crate::model::{Action, EvidenceKind, FailureClass, JobState, OperationState, Verdict};
 
 impl JobFacts {
     pub(super) fn apply_attempt(&mut self, entry: &Entry) {
@@ -15,23 +15,31 @@ impl JobFacts {
                 self.reason.clone_from(reason);
                 if state.has_ended() {
                     self.not_before = None;
+                    self.sample = None;
                 }
                 if *state == JobState::CutOver {
                     self.confirmed = true;
                     self.outdated = false;
                 }
                 if *state == JobState::Reverify {
+                    self.confirmed = true;
                     self.check_tries = 0;
                     self.refusals = 0;
                     self.staging_tries = 0;
                     self.config_refused = None;
                 }
             }
+            Event::JobReplanned(one) => {
+                self.plan = one.plan;
+                self.strategy = one.strategy_index;
+            }
             Event::AttemptStarted {
                 strategy_index,
                 words,
+                plan,
                 ..
             } => {
+                self.plan = *plan;
                 if self.strategy != Some(*strategy_index) {
                     self.repair_rounds = 0;
                 }
@@ -94,6 +102,10 @@ impl JobFacts {
                 self.clauses = clauses.iter().map(|(id, _)| id.clone()).collect();
                 self.clause_digests = clauses.iter().cloned().collect();
                 self.high_risk = *high_risk;
+                let holds = |own: &SampleFacts| {
+                    self.clause_digests.get(&own.clause) == Some(&own.clause_digest)
+                };
+                self.sample = self.sample.take().filter(holds);
             }
             Event::JobOutdated { .. } => self.outdated = true,
             Event::JobRedefined { definition } => {
@@ -138,6 +150,7 @@ impl JobFacts {
         self.check_tries = 0;
         self.not_before = None;
         self.run = None;
+        self.sample = None;
         self.operations.retain(|_, operation| {
             matches!(
                 operation.state,
@@ -168,6 +181,29 @@ impl JobFacts {
                 self.queries += reserved;
                 self.not_before = *retry_at;
             }
+            Event::SampleAsked(one) => {
+                self.open_check = None;
+                self.check_tries = 0;
+                self.queries += one.spent;
+                self.last_progress = entry.at;
+                self.sample = Some(SampleFacts {
+                    id: one.sample.clone(),
+                    clause: one.clause.clone(),
+                    clause_digest: one.clause_digest.clone(),
+                    config: one.config.clone(),
+                    lineage: one.lineage.clone(),
+                    checker: one.checker.clone(),
+                    operation: one.operation.clone(),
+                    rows: one.rows,
+                    detail: one.detail.clone(),
+                    asked_at: entry.at,
+                });
+            }
+            // What was chosen from a run means nothing for the next.
+            Event::OpIntended {
+                action: Action::Stage,
+                ..
+            } => self.sample = None,
             Event::BudgetSettled { spent, .. } => {
                 for (budget, amount) in spent {
                     let all = self.spent.entry(*budget).or_default();
@@ -181,12 +217,16 @@ impl JobFacts {
                 lineage,
                 checker,
                 operation,
+                by,
                 verdict,
                 summary,
                 detail,
                 spent,
                 ..
             } => {
+                if *by == EvidenceKind::Person {
+                    self.sample = None;
+                }
                 self.open_check = None;
                 self.check_tries = 0;
                 self.queries += spent;
@@ -199,6 +239,7 @@ impl JobFacts {
                         lineage: lineage.clone(),
                         checker: checker.clone(),
                         operation: operation.clone(),
+                        by: *by,
                         verdict: *verdict,
                         summary: summary.clone(),
                         detail: detail.clone(),

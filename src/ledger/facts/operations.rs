@@ -207,6 +207,7 @@ impl JobFacts {
                 self.production_config = Some(operation.config.clone());
                 self.production_lineage = upstream_digest(&operation.upstream);
                 self.confirmed = false;
+                self.cut_over_at = Some(at);
                 self.last_progress = at;
             }
         }

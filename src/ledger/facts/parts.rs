@@ -1,8 +1,8 @@
 //! What the facts of a job are made of: operations, verdicts, its request, wait and run.
 
 use crate::model::{
-    Account, Action, ApprovalId, ClauseId, Digest, FailureClass, OperationId, OperationState,
-    TimeMs, Verdict, WaitKind, Wake,
+    Account, Action, ApprovalId, ClauseId, Digest, EvidenceKind, FailureClass, OperationId,
+    OperationState, TimeMs, Verdict, WaitKind, Wake,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,12 +56,40 @@ pub struct ClauseFacts {
     pub checker: Digest,
     /// Staging run judged.
     pub operation: OperationId,
+    /// Whose word it is.
+    #[serde(default)]
+    pub by: EvidenceKind,
     /// The verdict.
     pub verdict: Verdict,
     /// One sentence.
     pub summary: String,
     /// Blob of the evidence.
     pub detail: Digest,
+}
+
+/// Rows that a person is asked to look at, with the validity key of the verdict to come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleFacts {
+    /// The question's id.
+    pub id: String,
+    /// The clause.
+    pub clause: ClauseId,
+    /// Its digest.
+    pub clause_digest: Digest,
+    /// The config.
+    pub config: Digest,
+    /// The lineage.
+    pub lineage: Digest,
+    /// What chose the rows.
+    pub checker: Digest,
+    /// The staging run.
+    pub operation: OperationId,
+    /// Rows chosen.
+    pub rows: u32,
+    /// Blob of the rows.
+    pub detail: Digest,
+    /// When it was asked.
+    pub asked_at: TimeMs,
 }
 
 /// A clause that the owner waived, bound to what was waived.

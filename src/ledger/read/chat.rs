@@ -1,7 +1,7 @@
 //! Questions about chat workers: turns, tool calls, questions before people.
 
 use super::{Answer, EventRow, View, event_row};
-use crate::model::{Account, AttemptNo, Digest, GoalId, JobId, TimeMs};
+use crate::model::{Account, AttemptNo, ClauseId, Digest, GoalId, JobId, TimeMs};
 use rusqlite::{Row, params};
 use serde::Serialize;
 
@@ -97,7 +97,7 @@ pub struct ToolCallRow {
     pub at: TimeMs,
 }
 
-/// A model's question to a person.
+/// A model's question to a person, or rows that a person is asked to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuestionRow {
     /// Its id.
@@ -106,6 +106,12 @@ pub struct QuestionRow {
     pub job: JobId,
     /// The attempt.
     pub attempt: AttemptNo,
+    /// `question`, or `sample` for rows to look at.
+    pub kind: String,
+    /// Of a sample: the clause.
+    pub clause: Option<ClauseId>,
+    /// Of a sample: blob of its rows.
+    pub detail: Option<Digest>,
     /// The question.
     pub text: String,
     /// When it was asked.
@@ -145,6 +151,13 @@ pub struct TokenTotals {
     pub refused: u64,
 }
 
+impl QuestionRow {
+    /// Whether rows are to be looked at, instead of a model's question answered.
+    pub fn is_sample(&self) -> bool {
+        self.kind == "sample"
+    }
+}
+
 impl TokenTotals {
     /// Share of the input that a cache served, from 0 to 1; `None` without input.
     pub fn cached_share(&self) -> Option<f64> {
@@ -161,8 +174,7 @@ const TURN_COLUMNS: &str = "SELECT attempt, turn, provider, model, prefix, syste
   FROM turns";
 const CALL_COLUMNS: &str =
     "SELECT attempt, turn, job, call, tool, outcome, words, answer, spent, at_ms FROM tool_calls";
-const QUESTION_COLUMNS: &str =
-    "SELECT question, job, attempt, text, asked_ms, answered_ms, by, answer FROM questions";
+const QUESTION_COLUMNS: &str = "SELECT question, job, attempt, text, asked_ms, answered_ms, by, answer, kind, clause, detail FROM questions";
 
 impl View<'_> {
     /// All turns of a job, in order.
@@ -338,5 +350,8 @@ fn question_row(row: &Row<'_>) -> rusqlite::Result<QuestionRow> {
         answered_at: row.get::<_, Option<i64>>(5)?.map(TimeMs),
         by: row.get::<_, Option<String>>(6)?.map(Account),
         answer: row.get(7)?,
+        kind: row.get(8)?,
+        clause: row.get::<_, Option<String>>(9)?.map(ClauseId),
+        detail: row.get::<_, Option<String>>(10)?.map(Digest),
     })
 }

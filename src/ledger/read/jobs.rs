@@ -6,7 +6,10 @@ use super::{
 };
 use crate::ledger::apply::{facts_of_row, load_facts};
 use crate::ledger::facts::JobFacts;
-use crate::model::{AttemptNo, ClauseId, Digest, GoalId, JobId, OperationId, Seq, TimeMs, Verdict};
+use crate::model::{
+    Account, AttemptNo, ClauseId, Digest, EvidenceKind, GoalId, JobId, OperationId, Seq, TimeMs,
+    Verdict,
+};
 use rusqlite::{params, params_from_iter};
 use std::collections::BTreeMap;
 
@@ -44,7 +47,7 @@ impl View<'_> {
             if let Some(row) = self.one(
                 "SELECT job, position, title, state, reason, strategy, attempt, tries, clauses_passed,
                    clauses_total, paused, to_verify, high_risk, wait_kind, wait_reason, wait_since_ms,
-                   next_check_ms, overdue_ms, queries, last_progress_ms
+                   next_check_ms, overdue_ms, queries, last_progress_ms, passed_judge, passed_person
                  FROM jobs WHERE goal = ?1 AND job = ?2",
                 params![goal.as_str(), id.as_str()],
                 job_row,
@@ -219,7 +222,7 @@ impl View<'_> {
     /// Verdicts of a job, oldest first.
     pub fn evidence(&self, goal: &GoalId, job: &JobId) -> Answer<Vec<EvidenceRow>> {
         self.all(
-            "SELECT seq, attempt, clause, verdict, summary, config, checker, operation, detail, spent, at_ms
+            "SELECT seq, attempt, clause, verdict, summary, config, checker, operation, detail, spent, at_ms, kind, by
              FROM evidence WHERE goal = ?1 AND job = ?2 ORDER BY seq",
             params![goal.as_str(), job.as_str()],
             |row| {
@@ -235,6 +238,8 @@ impl View<'_> {
                     detail: Digest(row.get(8)?),
                     spent: row.get::<_, i64>(9)? as u64,
                     at: TimeMs(row.get(10)?),
+                    kind: EvidenceKind::from_word(&row.get::<_, String>(11)?).unwrap_or_default(),
+                    by: row.get::<_, Option<String>>(12)?.map(Account),
                 })
             },
         )

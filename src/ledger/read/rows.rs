@@ -4,8 +4,8 @@ use super::super::event::{Act, Event};
 use super::super::filter::Filter;
 use crate::model::{
     Account, Action, Amounts, ApprovalId, AttemptNo, Budget, ClauseId, ContractVersion, DecisionId,
-    Digest, GoalId, JobId, JobState, OperationId, OperationState, Seq, SpendId, TimeMs, Verdict,
-    WaitKind,
+    Digest, EvidenceKind, GoalId, JobId, JobState, OperationId, OperationState, Seq, SpendId,
+    TimeMs, Verdict, WaitKind,
 };
 use rusqlite::Row;
 use serde::Serialize;
@@ -240,6 +240,10 @@ pub struct JobRow {
     pub clauses_passed: u32,
     /// Clauses that apply.
     pub clauses_total: u32,
+    /// Of those passed, how many are a model's word.
+    pub passed_judge: u32,
+    /// Of those passed, how many are a person's word.
+    pub passed_person: u32,
     /// Paused by an operator.
     pub paused: bool,
     /// Has an operation that needs a person.
@@ -390,6 +394,10 @@ pub struct EvidenceRow {
     pub attempt: AttemptNo,
     /// The clause.
     pub clause: ClauseId,
+    /// Whose word it is.
+    pub kind: EvidenceKind,
+    /// The person, if it is a person's.
+    pub by: Option<Account>,
     /// The verdict.
     pub verdict: Verdict,
     /// One sentence.
@@ -547,6 +555,8 @@ pub(super) fn job_row(row: &Row<'_>) -> rusqlite::Result<JobRow> {
         wait,
         queries: row.get::<_, i64>(18)? as u64,
         last_progress: TimeMs(row.get(19)?),
+        passed_judge: row.get(20)?,
+        passed_person: row.get(21)?,
     })
 }
 

@@ -210,6 +210,7 @@ impl Loader {
         }
         shot.alerts = view.alerts(&goal)?;
         shot.questions = view.open_questions(&goal)?;
+        shot.plans = view.plans(&goal)?;
         load_needs(view, &goal, &mut shot)?;
         if shot.overview.by_wait.contains_key(&WaitKind::Upstream) {
             shot.awaited = view.awaited(&goal, 2)?;

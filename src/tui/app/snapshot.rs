@@ -6,7 +6,7 @@ use crate::ledger::JobFacts;
 use crate::ledger::read::{
     AlertRow, ApprovalRow, AttemptRow, BudgetUse, ContractRow, DecisionRow, DriftRow, EventRow,
     EvidenceRow, GoalRow, HandoffRow, JobQuery, JobRow, OperationRow, OutageRow, OverruleRow,
-    Overview, QuestionRow, SpinRow, TranscriptTurn,
+    Overview, PlanRow, QuestionRow, SpinRow, TranscriptTurn,
 };
 use crate::model::{
     ApprovalId, AttemptNo, DecisionId, Digest, JobId, JobState, OperationId, Seq, TimeMs,
@@ -195,6 +195,8 @@ pub struct Snapshot {
     pub handoffs: Vec<HandoffRow>,
     /// What models ask people, oldest first.
     pub questions: Vec<QuestionRow>,
+    /// Revisions of the plan, oldest first.
+    pub plans: Vec<PlanRow>,
     /// For the view of the goal: the newest checkpoint of any job, if it is not long ago.
     pub checkpoint: Option<EventRow>,
     /// For the log.
@@ -237,6 +239,7 @@ impl Default for Snapshot {
             forecast: None,
             handoffs: Vec::new(),
             questions: Vec::new(),
+            plans: Vec::new(),
             checkpoint: None,
             log: LogData::default(),
             closing: None,

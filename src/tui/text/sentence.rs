@@ -344,16 +344,25 @@ fn of_check(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)
         ),
         Event::EvidenceRecorded {
             clause,
+            by,
             verdict,
             summary,
             spent,
             ..
         } => (
             format!(
-                "{clause}: {}, {summary} ({spent} queries)",
+                "{clause}{}: {}, {summary} ({spent} queries)",
+                super::state::of_kind(*by),
                 verdict_word(*verdict)
             ),
             super::state::of_verdict(*verdict).role,
+        ),
+        Event::SampleAsked(one) => (
+            format!(
+                "{}: a person is asked to look at {} rows ({} queries)",
+                one.clause, one.rows, one.spent
+            ),
+            Role::Person,
         ),
         Event::CheckFailed {
             clause,
@@ -410,6 +419,29 @@ fn of_people(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role
             let role = if *approved { Role::Good } else { Role::Bad };
             (format!("{by} {verb} it{why}"), role)
         }
+        Event::PlanRevised(one) => (
+            format!(
+                "plan revised ({}): {}; {}",
+                one.revision,
+                one.hypothesis,
+                one.changes.join("; ")
+            ),
+            Role::Strong,
+        ),
+        Event::JobReplanned(one) => (
+            match one.strategy_index {
+                Some(index) => format!(
+                    "revision {} of the plan: it stands at strategy {}",
+                    one.plan,
+                    index + 1
+                ),
+                None => format!(
+                    "revision {} of the plan: it begins with the first strategy",
+                    one.plan
+                ),
+            },
+            Role::Text,
+        ),
         Event::ApprovalVoided { why, .. } => (format!("request void: {why}"), Role::Warn),
         Event::DecisionSubmitted { act, from, .. } => {
             (format!("asked from {from}: {}", of_act(act)), Role::Strong)
@@ -440,6 +472,8 @@ pub fn of_act(act: &Act) -> String {
         Act::Comment { text } => format!("comment: {text}"),
         Act::CommentGoal { text } => format!("comment on the goal: {text}"),
         Act::Answer { text, .. } => format!("answer: {text}"),
+        Act::Judge { pass: true, .. } => "the rows pass".to_owned(),
+        Act::Judge { reason, .. } => format!("the rows fail: {reason}"),
         Act::Rule { happened, .. } => if *happened {
             "rule that it happened"
         } else {
@@ -447,6 +481,7 @@ pub fn of_act(act: &Act) -> String {
         }
         .to_owned(),
         Act::Amend { from, why, .. } => format!("amend version {from}: {why}"),
+        Act::RevisePlan { hypothesis, .. } => format!("revise the plan: {hypothesis}"),
         Act::Waive { clause, reason } => format!("waive clause {clause}: {reason}"),
         Act::LookAgain { .. } => "look again now".to_owned(),
         Act::OverruleSpin { spin, reason, .. } => {

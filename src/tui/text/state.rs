@@ -1,7 +1,7 @@
 //! A job's standing: glyph and word first, colour third.
 
 use crate::ledger::read::JobRow;
-use crate::model::{JobState, OperationState, Verdict, WaitKind};
+use crate::model::{EvidenceKind, JobState, OperationState, Verdict, WaitKind};
 use crate::tui::theme::Role;
 
 /// Glyph, word and role of something that has a state.
@@ -46,6 +46,7 @@ pub fn of_job(row: &JobRow) -> Standing {
         (JobState::Reverify, Some(WaitKind::Person)) => {
             standing("◆", "re-verify: you", Role::Person)
         }
+        (JobState::Reverify, Some(WaitKind::Soak)) => of_wait(WaitKind::Soak),
         (JobState::Reverify, _) => standing("≠", "re-verifying", Role::Warn),
         (JobState::HandedOver, _) => standing("⚑", "handed over", Role::Bad),
         (JobState::Cancelled, _) => standing("✗", "cancelled", Role::Dim),
@@ -65,6 +66,7 @@ pub fn of_wait(kind: WaitKind) -> Standing {
         WaitKind::ToVerify => standing("?", "looking up", Role::Warn),
         WaitKind::World => standing("○", "waits: world", Role::Wait),
         WaitKind::Turn => standing("○", "waits: turn", Role::Wait),
+        WaitKind::Soak => standing("○", "soaks", Role::Wait),
         WaitKind::Freeze => standing("○", "waits: freeze", Role::Wait),
         WaitKind::Paused => standing("‖", "paused", Role::Warn),
         WaitKind::Budget => standing("◆", "waits: budget", Role::Person),
@@ -117,5 +119,14 @@ pub fn of_request(state: &str) -> Standing {
         "rejected" => standing("✗", "rejected", Role::Bad),
         "void" => standing("·", "void", Role::Dim),
         _ => standing("?", "unknown", Role::Warn),
+    }
+}
+
+/// Whose word a verdict is, after its clause; a script's needs no word.
+pub const fn of_kind(kind: EvidenceKind) -> &'static str {
+    match kind {
+        EvidenceKind::Script => "",
+        EvidenceKind::Judge => " (judge)",
+        EvidenceKind::Person => " (person)",
     }
 }

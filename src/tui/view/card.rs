@@ -242,8 +242,10 @@ fn what(model: &Model, request: &ApprovalRow, lines: &mut Vec<Line>, label: usiz
 
 fn verdicts(data: &JobData, lines: &mut Vec<Line>, width: usize) {
     lines.push(Line::strong(format!(
-        "Evidence, {} of {} clauses",
-        data.row.clauses_passed, data.row.clauses_total
+        "Evidence, {} of {} clauses{}",
+        data.row.clauses_passed,
+        data.row.clauses_total,
+        whose(data)
     )));
     let wide = data
         .facts
@@ -269,13 +271,35 @@ fn verdicts(data: &JobData, lines: &mut Vec<Line>, width: usize) {
                     standing.role
                 };
                 (
-                    format!("{} {}: {}", standing.glyph, standing.word, one.summary),
+                    format!(
+                        "{} {}{}: {}",
+                        standing.glyph,
+                        standing.word,
+                        state::of_kind(one.by),
+                        one.summary
+                    ),
                     role,
                 )
             }
             None => ("○ no verdict for this config".to_owned(), Role::Warn),
         };
         lines.extend(labelled(clause.as_str(), &text, role, wide + 2, width));
+    }
+}
+
+/// How many of the passes are no script's word.
+fn whose(data: &JobData) -> String {
+    let (judge, person) = (data.row.passed_judge, data.row.passed_person);
+    let mut parts = Vec::new();
+    if judge > 0 {
+        parts.push(format!("{judge} judged by a model"));
+    }
+    if person > 0 {
+        parts.push(format!("{person} by a person"));
+    }
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", parts.join(", ")),
     }
 }
 

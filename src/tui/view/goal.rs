@@ -8,6 +8,8 @@ use crate::tui::app::snapshot::Version;
 use crate::tui::text::{self, Line, Span, labelled, time};
 use crate::tui::theme::Role;
 
+/// Revisions of the plan shown, the newest first.
+const PLANS: usize = 3;
 const LABEL: usize = 11;
 
 /// The page.
@@ -65,6 +67,17 @@ pub fn lines(model: &Model, width: usize) -> Vec<Line> {
             .map(|strategy| format!("{} ({})", strategy.id, strategy.worker))
             .collect();
         add("plan", &steps.join(" → "), Role::Text);
+        for row in shot.plans.iter().rev().take(PLANS) {
+            let text = format!(
+                "{} by {}, {}: {} ({})",
+                row.revision,
+                row.by,
+                time::instant(row.at, shot.now(), &shot.zone),
+                row.hypothesis,
+                row.changes.join("; ")
+            );
+            add("revised", &text, Role::Text);
+        }
     }
     let checkpoint = match &shot.checkpoint {
         Some(row) => {

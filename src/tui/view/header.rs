@@ -233,7 +233,7 @@ fn parts(shot: &Snapshot) -> Vec<(String, Role)> {
     let world = wait(WaitKind::World);
     let upstream_waits = wait(WaitKind::Upstream);
     // Of their own accord, by the contract: a turn in a wave, the end of a freeze.
-    let turns = wait(WaitKind::Turn) + wait(WaitKind::Freeze);
+    let turns = wait(WaitKind::Turn) + wait(WaitKind::Freeze) + wait(WaitKind::Soak);
     let all = [
         (
             overview.held,

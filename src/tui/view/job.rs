@@ -322,7 +322,10 @@ pub fn evidence_lines(model: &Model, data: &JobData, row: &EvidenceRow, width: u
             format!("{} {}", standing.glyph, standing.word),
             standing.role,
         )
-        .with(format!(" {}", row.clause), Role::Strong)
+        .with(
+            format!(" {}{}", row.clause, state::of_kind(row.kind)),
+            Role::Strong,
+        )
         .with(
             format!(
                 "  {}  checker {}  {} queries",

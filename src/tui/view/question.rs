@@ -1,10 +1,12 @@
-//! What a model asks a person, in the midst of its loop.
+//! What a model asks a person in the midst of its loop, or rows that a person is asked to look at.
 
 use crate::tui::app::Model;
 use crate::tui::text::{Line, labelled, paragraph, time};
 use crate::tui::theme::Role;
 
 const LABEL: usize = 10;
+/// Lines of a question that are laid out one by one; what follows stands in the last.
+const MAX_LINES: usize = 40;
 
 /// The page.
 pub fn lines(model: &Model, id: &str, width: usize) -> Vec<Line> {
@@ -21,12 +23,18 @@ pub fn lines(model: &Model, id: &str, width: usize) -> Vec<Line> {
         Line::of("◆ asks you", Role::Person).with(format!(" · for {age}"), Role::Text),
         Line::new(),
     ];
-    lines.extend(paragraph(&row.text, Role::Strong, width));
+    for (place, piece) in row.text.splitn(MAX_LINES, '\n').enumerate() {
+        let role = if place == 0 { Role::Strong } else { Role::Text };
+        lines.extend(paragraph(piece, role, width));
+    }
     lines.push(Line::new());
     let mut add =
         |name: &str, text: &str| lines.extend(labelled(name, text, Role::Text, LABEL, width));
     add("job", row.job.as_str());
     add("attempt", &row.attempt.to_string());
+    if let Some(clause) = &row.clause {
+        add("clause", clause.as_str());
+    }
     if let Some(count @ 1..) = shot.held.get(&row.job) {
         add("holds up", &format!("{count} other jobs"));
     }
@@ -40,7 +48,11 @@ pub fn lines(model: &Model, id: &str, width: usize) -> Vec<Line> {
             .with(" the job with its evidence and loop", Role::Text)
     });
     lines.extend(paragraph(
-        "The answer goes to the worker as a tool's answer; it changes no clause of the contract.",
+        if row.is_sample() {
+            "Answer \"pass\", or \"fail\" and why: it is evidence in your name, and the next attempt is told why."
+        } else {
+            "The answer goes to the worker as a tool's answer; it changes no clause of the contract."
+        },
         Role::Dim,
         width,
     ));

@@ -225,6 +225,7 @@ impl Oracle {
                     | WaitKind::Quota
                     | WaitKind::ToVerify
                     | WaitKind::Freeze
+                    | WaitKind::Soak
                     | WaitKind::Outage => by_clock,
                     WaitKind::Turn => !wakes.is_empty(),
                     WaitKind::Person => wakes
