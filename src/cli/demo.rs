@@ -14,7 +14,7 @@ use crate::engine::run::Settings;
 use crate::lab::owner::PRACTICE_OWNER;
 use crate::lab::score::score;
 use crate::lab::story::{Story, find};
-use crate::ledger::{Reader, verify};
+use crate::ledger::{LedgerError, Reader, verify};
 use crate::model::{Account, GoalId};
 use crate::world::practice;
 use serde_json::json;
@@ -229,13 +229,13 @@ fn write_goal(dir: &Path, args: &Args) -> Result<PathBuf, CliError> {
 /// Whether this very demo was adopted here, and its contract amended since: it goes on under the version in
 /// force.
 fn amended_since(ledger: &Path, read: &ReadGoal, me: &Account) -> Result<Option<GoalId>, CliError> {
-    if !ledger.exists() {
-        return Ok(None);
-    }
+    let reader = match Reader::open(ledger) {
+        Ok(reader) => reader,
+        Err(LedgerError::Missing(_) | LedgerError::Empty(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
     let contract = read.goal.contract.clone().resolve_me(me);
-    let versions = Reader::open(ledger)?
-        .view()
-        .contracts(&contract.id, VERSIONS)?;
+    let versions = reader.view().contracts(&contract.id, VERSIONS)?;
     let mut earlier = versions.iter().skip(1);
     let began = earlier.any(|row| row.digest == contract.digest);
     Ok(began.then_some(contract.id))

@@ -9,6 +9,9 @@ pub enum LedgerError {
     /// There is no such file.
     #[error("no ledger at {}", .0.display())]
     Missing(PathBuf),
+    /// The file has no tables yet: whoever began it was stopped before its first commit.
+    #[error("{} has no entry yet", .0.display())]
+    Empty(PathBuf),
     /// The file is no ledger.
     #[error("{} is not a dogwatch ledger: {why}", path.display())]
     NotALedger {
@@ -128,6 +131,11 @@ impl LedgerError {
         match self {
             Self::Missing(_) => {
                 "Adopt a goal (dogwatch adopt FILE) or start the practice migration (dogwatch demo).".into()
+            }
+            Self::Empty(_) => {
+                "Nothing was lost: it was never written to. Adopt a goal (dogwatch adopt FILE), or start again \
+                 what was stopped."
+                    .into()
             }
             Self::NotALedger { .. } => {
                 "The file was not touched. Name the right one with --ledger FILE.".into()

@@ -56,19 +56,7 @@ impl Reader {
         conn.busy_timeout(Duration::from_secs(2)).map_err(sql)?;
         conn.set_prepared_statement_cache_capacity(64);
         schema::check(&conn, path)?;
-        let tables: i64 = conn
-            .query_row(
-                "SELECT count(*) FROM sqlite_master WHERE name = 'events'",
-                [],
-                |row| row.get(0),
-            )
-            .map_err(sql)?;
-        if tables == 0 {
-            return Err(LedgerError::NotALedger {
-                path: path.to_path_buf(),
-                why: "it has no entries table".to_owned(),
-            });
-        }
+        schema::check_begun(&conn, path)?;
         Ok(Self {
             conn,
             path: path.to_path_buf(),

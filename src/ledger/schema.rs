@@ -103,6 +103,21 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<(), LedgerError> {
     Ok(())
 }
 
+/// Whether a file that [`check`] lets pass has its tables: a new one has none until its first commit.
+pub(super) fn check_begun(conn: &Connection, path: &Path) -> Result<(), LedgerError> {
+    let tables: i64 = conn
+        .query_row(
+            "SELECT count(*) FROM sqlite_master WHERE name = 'events'",
+            [],
+            |row| row.get(0),
+        )
+        .map_err(|error| LedgerError::from_sqlite(path, error))?;
+    if tables == 0 {
+        return Err(LedgerError::Empty(path.to_path_buf()));
+    }
+    Ok(())
+}
+
 /// An empty database with the current schema, for a replay.
 pub(super) fn scratch() -> rusqlite::Result<Connection> {
     let conn = Connection::open_in_memory()?;

@@ -121,7 +121,7 @@ impl Ledger {
             return Err(LedgerError::Missing(path.to_path_buf()));
         }
         let ledger = Self::open(path, Durability::Full)?;
-        schema::check(&ledger.conn, path)?;
+        schema::check_begun(&ledger.conn, path)?;
         Ok(ledger)
     }
 

@@ -302,6 +302,28 @@ fn files_that_are_no_ledger_are_refused_untouched() {
 }
 
 #[test]
+fn a_file_without_tables_is_begun_again() {
+    // What a kill before the first commit leaves: nothing at all, or the mark alone.
+    for mark in [false, true] {
+        let (_dir, path) = place();
+        std::fs::write(&path, b"").unwrap();
+        if mark {
+            rusqlite::Connection::open(&path)
+                .unwrap()
+                .execute_batch("PRAGMA journal_mode=WAL; PRAGMA application_id=1146569544")
+                .unwrap();
+        }
+        assert!(matches!(Reader::open(&path), Err(LedgerError::Empty(_))));
+        assert!(matches!(
+            Ledger::open_for_decisions(&path),
+            Err(LedgerError::Empty(_))
+        ));
+        drop(sample(&path));
+        assert_eq!(verify(&path).unwrap().word(), "ok");
+    }
+}
+
+#[test]
 fn a_newer_schema_is_refused() {
     let (_dir, path) = place();
     drop(sample(&path));
