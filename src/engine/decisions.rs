@@ -98,7 +98,9 @@ impl Engine {
             }
         }
         if accepted && matches!(decision.act, Act::Retry) {
-            self.clear_spin_alert(id, &format!("{} tries it again", decision.by))?;
+            let why = format!("{} tries it again", decision.by);
+            self.clear_alert(id, "spin", &why)?;
+            self.clear_alert(id, super::lost::LOST, &why)?;
         }
         self.index.mark_ready(id);
         Ok(())

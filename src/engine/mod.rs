@@ -22,6 +22,7 @@ pub mod handoff;
 mod heartbeat;
 mod index;
 mod leave;
+mod lost;
 pub mod operation;
 pub mod outage;
 mod plan;

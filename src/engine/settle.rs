@@ -56,6 +56,11 @@ impl Engine {
                     return Ok(());
                 }
             }
+            (Errand::Find(operation), Reply::LookUp(lookup)) => {
+                if self.searched(id, &operation, &lookup)? == Next::AtTimer {
+                    return Ok(());
+                }
+            }
             (
                 Errand::Check {
                     clause,
@@ -309,9 +314,7 @@ impl Engine {
                 return Ok(Next::AtTimer);
             }
             Err(error) => {
-                let pause = error.retry_after_ms.unwrap_or(60_000).max(1_000);
-                let reason = short(&format!("the staging run cannot be observed: {error}"));
-                self.look_later(id, &reason, pause)?;
+                self.unobserved(id, &facts, operation, &error)?;
                 self.tried(WorldPart::Target, id, tried, ended, began)?;
                 return Ok(Next::AtTimer);
             }

@@ -25,10 +25,11 @@ impl Engine {
         }
     }
 
-    /// A job's alarm is over.
-    pub(in crate::engine) fn clear_spin_alert(
+    /// A job's alarm is over, if there is one of this rule.
+    pub(in crate::engine) fn clear_alert(
         &mut self,
         id: &JobId,
+        rule: &str,
         why: &str,
     ) -> Result<(), EngineError> {
         let open = self
@@ -37,13 +38,13 @@ impl Engine {
             .alerts(&self.goal.contract.id)?
             .iter()
             .any(|one| {
-                one.rule == "spin" && one.job.as_ref() == Some(id) && one.cleared_at.is_none()
+                one.rule == rule && one.job.as_ref() == Some(id) && one.cleared_at.is_none()
             });
         if open {
             self.emit(
                 id,
                 Event::AlertCleared {
-                    rule: "spin".to_owned(),
+                    rule: rule.to_owned(),
                     why: why.to_owned(),
                 },
             )?;
@@ -96,7 +97,7 @@ impl Engine {
                 if facts.spin.found > 0 {
                     self.emit_as(id, by, Event::SpinReleased {})?;
                 }
-                self.clear_spin_alert(id, &why)?;
+                self.clear_alert(id, "spin", &why)?;
                 // Only what the alarm took away is given back: a person's own hand-over stays one.
                 if facts.state == JobState::HandedOver && facts.reason.starts_with("spinning, ") {
                     self.move_to(id, JobState::Pending, &why)?;
