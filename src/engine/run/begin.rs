@@ -186,6 +186,9 @@ impl Engine {
         self.index = Index::new(&all, |facts, output| {
             clause_views(goal, checkers, facts, output)
         });
+        for facts in &all {
+            self.index.set_retired(facts, &self.goal.contract.jobs);
+        }
         for id in &damaged {
             if let Some(job) = self.index.jobs.get_mut(id) {
                 job.damaged = true;
