@@ -127,6 +127,7 @@ fn within_walls(step: Step, around: &Surroundings, now: TimeMs) -> Step {
     let starts = matches!(
         step,
         Step::StartAttempt(_)
+            | Step::Spin(_, Some(_))
             | Step::Prepare
             | Step::Stage(_)
             | Step::Check(..)
@@ -138,10 +139,9 @@ fn within_walls(step: Step, around: &Surroundings, now: TimeMs) -> Step {
         return Step::Wait(wait_for_owner(format!("budget {why}"), now));
     }
     match (&step, &walls.draining, &walls.no_action) {
-        (Step::StartAttempt(_), Some(why), _) => Step::Wait(wait_for_owner(
-            format!("no new attempt begins: budget {why}"),
-            now,
-        )),
+        (Step::StartAttempt(_) | Step::Spin(_, Some(_)), Some(why), _) => Step::Wait(
+            wait_for_owner(format!("no new attempt begins: budget {why}"), now),
+        ),
         (Step::Stage(_) | Step::CutOver(_) | Step::RollBack, _, Some(refused)) => {
             Step::Wait(refused.waiting(now))
         }

@@ -29,7 +29,11 @@ const OVERDUE_MS: i64 = 24 * 3_600_000;
 
 /// No new attempt while the goal goes round in circles; what is under way is looked at and settled.
 pub fn hold(step: Step, view: &SpinView, now: TimeMs) -> Step {
-    let begins = matches!(step, Step::StartAttempt(_) | Step::Prepare);
+    // A change of strategy begins an attempt too.
+    let begins = matches!(
+        step,
+        Step::StartAttempt(_) | Step::Spin(_, Some(_)) | Step::Prepare
+    );
     match &view.held {
         Some(why) if begins => Step::Wait(Waiting {
             kind: WaitKind::Person,
