@@ -6,8 +6,9 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+use dogwatch::lab::sim::measure::{Measure, rule_of};
 use dogwatch::lab::sim::{
-    Options, Outcome, Sabotage, Scenario, Shape, Violation, scratch, shrink, simulate,
+    Mood, Options, Outcome, Sabotage, Scenario, Shape, Violation, scratch, shrink, simulate,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -45,6 +46,13 @@ fn sound(seeds: Range<u64>) {
     // A simulation in which nothing goes wrong proves nothing.
     assert!(crashes > 20, "{crashes}");
     for name in [
+        "act: amend as a stranger",
+        "act: amend what was",
+        "act: amend: add a clause",
+        "act: amend: change a clause",
+        "act: amend: queries a day",
+        "act: amend: retire",
+        "act: amend: side effects a day",
         "act: approve",
         "act: hand over",
         "act: late",
@@ -70,8 +78,11 @@ fn sound(seeds: Range<u64>) {
         "fault: run fails",
         "fault: slow",
         "fault: worker",
+        "jobs: cancelled",
         "jobs: cut_over",
         "jobs: handed_over",
+        "spin: same_change",
+        "spin: same_check_failures",
     ] {
         assert!(counts.contains_key(name), "{name} never came: {counts:?}");
     }
@@ -97,7 +108,7 @@ fn seeds_200_to_269_break_no_rule() {
 fn seeds_that_failed_before_break_no_rule() {
     let folder = scratch().unwrap();
     for seed in [
-        592, 943, 1_202, 1_400, 1_422, 1_508, 1_800, 2_122, 2_162, 2_181,
+        37, 43, 592, 943, 1_202, 1_400, 1_422, 1_508, 1_800, 2_122, 2_162, 2_181,
     ] {
         let outcome = run(seed, Options::default(), folder.path());
         assert_eq!(outcome.violations, [], "seed {seed}");
@@ -111,11 +122,54 @@ fn a_goal_of_120_jobs_breaks_no_rule() {
         verify: true,
         ..Options::default()
     };
+    let large = Shape {
+        jobs: Some(120),
+        ..Shape::default()
+    };
     for seed in 0..2 {
-        let scenario = Scenario::of_seed(seed, Shape { jobs: Some(120) });
+        let scenario = Scenario::of_seed(seed, large);
         let outcome = simulate(&scenario, options, folder.path()).unwrap();
         assert_eq!(outcome.violations, [], "seed {seed}");
     }
+}
+
+/// Seeds of one mood, none of which breaks a rule.
+fn measured(seeds: Range<u64>, mood: Mood) -> Measure {
+    let folder = scratch().unwrap();
+    let shape = Shape { jobs: None, mood };
+    let found = Measure::of(seeds, shape, folder.path()).unwrap();
+    assert_eq!(found.broken, BTreeMap::new(), "{mood:?}");
+    found
+}
+
+#[test]
+fn a_sound_worker_never_counts_as_spinning() {
+    let found = measured(0..16, Mood::Healthy);
+    assert_eq!(found.alarms, BTreeMap::new());
+}
+
+#[test]
+fn every_way_of_going_round_in_circles_is_seen_within_its_threshold() {
+    // Whether an alarm came in time and was one is the oracle's business, in every seed.
+    for mood in [
+        Mood::SameCheck,
+        Mood::SameChange,
+        Mood::Rounds,
+        Mood::Tokens,
+    ] {
+        let found = measured(0..5, mood);
+        let rules: Vec<_> = found.alarms.keys().copied().collect();
+        assert_eq!(rules, [rule_of(mood).unwrap()]);
+        assert!(found.seeds_with_alarm >= 3, "{mood:?}: {found:?}");
+    }
+}
+
+/// `simulate --escalations --seeds 500` measures it with more to count.
+#[test]
+fn sound_jobs_become_a_person_s_by_chance_alone() {
+    let found = measured(0..40, Mood::Odds);
+    assert!(found.is_by_chance(), "{found:?}");
+    assert!(found.expected > 8.0, "{found:?}");
 }
 
 #[test]

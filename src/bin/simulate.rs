@@ -2,7 +2,10 @@
 //! those who work with it.
 
 use clap::Parser;
-use dogwatch::lab::sim::{Options, Outcome, Scenario, Shape, Violation, scratch, shrink, simulate};
+use dogwatch::lab::sim::measure::{Measure, rule_of};
+use dogwatch::lab::sim::{
+    Mood, Options, Outcome, Scenario, Shape, Violation, scratch, shrink, simulate,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -44,6 +47,40 @@ struct Arguments {
     /// Seeds at once, each on a thread of its own.
     #[arg(long, default_value_t = 1)]
     threads: usize,
+    /// Count sound jobs that become a person's, against what chance gives.
+    #[arg(long, conflicts_with_all = ["healthy", "circles"])]
+    escalations: bool,
+    /// Count alarms on spinning where the worker is sound: there may be none.
+    #[arg(long, conflicts_with = "circles")]
+    healthy: bool,
+    /// The worker goes round in circles in this way: each must be seen within its threshold.
+    #[arg(long, value_enum)]
+    circles: Option<Circles>,
+}
+
+/// Ways to go round in circles.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Circles {
+    /// The same check fails again.
+    SameCheck,
+    /// The same change is handed in again.
+    SameChange,
+    /// Nothing passes anywhere.
+    Rounds,
+    /// Nothing passes anywhere, and tokens are spent.
+    Tokens,
+}
+
+fn mood(arguments: &Arguments) -> Mood {
+    match arguments.circles {
+        Some(Circles::SameCheck) => Mood::SameCheck,
+        Some(Circles::SameChange) => Mood::SameChange,
+        Some(Circles::Rounds) => Mood::Rounds,
+        Some(Circles::Tokens) => Mood::Tokens,
+        None if arguments.escalations => Mood::Odds,
+        None if arguments.healthy => Mood::Healthy,
+        None => Mood::Any,
+    }
 }
 
 fn main() -> ExitCode {
@@ -61,11 +98,59 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     let folder = scratch().map_err(|error| error.to_string())?;
     let shape = Shape {
         jobs: arguments.jobs,
+        mood: mood(arguments),
     };
     if let Some(seed) = arguments.seed {
         return one(seed, shape, arguments, folder.path());
     }
+    if shape.mood != Mood::Any {
+        return measured(arguments, shape, folder.path());
+    }
     many(arguments, shape)
+}
+
+/// Seeds of one mood: what was seen, what was to be expected, and whether that fits.
+fn measured(arguments: &Arguments, shape: Shape, folder: &Path) -> Result<bool, String> {
+    let seeds = arguments.from..arguments.from.saturating_add(arguments.seeds);
+    let found = Measure::of(seeds, shape, folder).map_err(|error| error.to_string())?;
+    for (seed, one) in &found.broken {
+        println!("seed {seed}: {}: {}", one.rule, one.what);
+    }
+    println!("{} seeds, {} jobs", found.seeds, found.jobs);
+    for (rule, count) in &found.alarms {
+        println!("alarms {rule}: {count}");
+    }
+    let sound = found.broken.is_empty();
+    let fits = match (shape.mood, rule_of(shape.mood)) {
+        (Mood::Odds, _) => {
+            let (low, high) = found.interval();
+            println!("jobs that became a person's: {}", found.handed_over);
+            println!(
+                "expected by chance (p to the power of n): {:.1}",
+                found.expected
+            );
+            println!(
+                "jobs of which failed runs counted for nothing, taken for an outage: {}",
+                found.relieved
+            );
+            println!("99.9 % interval: {low:.1} to {high:.1}");
+            found.is_by_chance()
+        }
+        (_, None) => found.seeds_with_alarm == 0,
+        (_, Some(rule)) => {
+            println!("seeds with an alarm: {}", found.seeds_with_alarm);
+            found.alarms.keys().all(|own| *own == rule) && found.seeds_with_alarm > 0
+        }
+    };
+    println!(
+        "verdict: {}",
+        if fits && sound {
+            "as expected"
+        } else {
+            "NOT AS EXPECTED"
+        }
+    );
+    Ok(fits && sound)
 }
 
 /// What many seeds came to.

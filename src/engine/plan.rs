@@ -13,7 +13,7 @@ use crate::ledger::event::Event;
 use crate::ledger::facts::{ApprovalState, JobFacts, OperationFacts, WaitFacts};
 use crate::model::{
     Action, Amounts, Budget, ClauseId, Digest, FailureClass, JobId, JobState, OperationId,
-    OperationState, TimeMs, WaitKind,
+    OperationState, SpinKind, TimeMs, WaitKind,
 };
 use crate::worker::{PrepareRequest, PreviousConfig};
 use crate::world::ports::{EffectRef, EffectRequest, Upstream};
@@ -35,7 +35,13 @@ impl Engine {
                 contract: &self.goal.contract,
                 strategies: &self.goal.strategies,
             };
-            let step = decide(&facts, rules, &around, self.now);
+            let mut step = decide(&facts, rules, &around, self.now);
+            let spins = matches!(step, Step::Spin(..));
+            if self.rig.fires(Sabotage::SpinAsleep, spins) {
+                let mut around = around;
+                around.spin.overruled = SpinKind::ALL.iter().copied().collect();
+                step = decide(&facts, rules, &around, self.now);
+            }
             match self.take_step(id, &facts, step) {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}

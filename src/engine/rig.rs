@@ -52,6 +52,20 @@ pub enum Sabotage {
     IgnoreWaves,
     /// Asks for a side effect though none is left today.
     CrossWall,
+    /// Spends queries though none are left today.
+    CrossQuota,
+    /// Goes on under the limits of the version before.
+    KeepOldWalls,
+    /// Judges everything again after an amendment.
+    RedoOnAmendment,
+    /// Lets anyone amend the contract.
+    AnyoneAmends,
+    /// Goes on with jobs that an amendment gave up.
+    RetiredGoesOn,
+    /// Sees no circles.
+    SpinAsleep,
+    /// Takes the first look that fails for a lost run.
+    LoseTooSoon,
 }
 
 impl Sabotage {
@@ -71,6 +85,13 @@ impl Sabotage {
         Self::IgnoreFreeze,
         Self::IgnoreWaves,
         Self::CrossWall,
+        Self::CrossQuota,
+        Self::KeepOldWalls,
+        Self::RedoOnAmendment,
+        Self::AnyoneAmends,
+        Self::RetiredGoesOn,
+        Self::SpinAsleep,
+        Self::LoseTooSoon,
     ];
 }
 

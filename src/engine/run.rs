@@ -101,6 +101,8 @@ pub(super) enum Errand {
     Effect(OperationId),
     LookUp(OperationId),
     Watch(OperationId),
+    /// Look for a run that cannot be observed.
+    Find(OperationId),
     Check {
         clause: ClauseView,
         lineage: Digest,
@@ -146,6 +148,8 @@ pub struct Engine {
     pub(super) goal_words: Option<GoalWords>,
     pub(super) spin: Spin,
     pub(super) plans: Plans,
+    /// How often in a row a run that cannot be observed was not found by its id either.
+    pub(super) not_found: BTreeMap<OperationId, u32>,
     pub(super) checkers: BTreeMap<ClauseId, Digest>,
     pub(super) now: TimeMs,
     pub(super) in_flight: BTreeMap<Ticket, (JobId, Errand)>,
@@ -282,6 +286,7 @@ impl Engine {
             goal_words,
             spin: Spin::default(),
             plans,
+            not_found: BTreeMap::new(),
             checkers,
             now,
             in_flight: BTreeMap::new(),
@@ -333,7 +338,10 @@ impl Engine {
         Surroundings {
             clauses: job.clauses.clone(),
             upstream,
-            quota: self.walls.queries(),
+            quota: self
+                .walls
+                .queries()
+                .filter(|own| !self.rig.fires(Sabotage::CrossQuota, own.left == 0)),
             walls: self.walls_view(),
             // Only a request and chosen rows wait for a person, and the calendar is dear.
             person_overdue: (job.view.state == JobState::AwaitingApproval || job.sampled).then(

@@ -5,12 +5,13 @@ use crate::contract::diff::diff;
 use crate::contract::{Candidate, Contract, Goal};
 use crate::engine::adopt::parse_adopted;
 use crate::engine::checkers::{checker_digests, clause_views};
+use crate::engine::rig::Sabotage;
 use crate::engine::run::{Engine, EngineError};
 use crate::engine::waves::Waves;
 use crate::ledger::event::{Act, Actor, Event};
 use crate::ledger::facts::JobFacts;
 use crate::ledger::read::{ContractRow, DecisionRow};
-use crate::model::{Account, ClauseId, ContractVersion, Digest};
+use crate::model::{Account, ClauseId, ContractVersion, Digest, JobId, canon::digest_parts};
 use crate::world::ports::Output;
 
 /// An amendment that may be taken over.
@@ -60,7 +61,8 @@ impl Engine {
             return Ok(Err("it concerns a job, not the goal".to_owned()));
         };
         let holds = &self.goal.contract;
-        if *by != holds.owner {
+        let stranger = *by != holds.owner;
+        if stranger && !self.rig.fires(Sabotage::AnyoneAmends, stranger) {
             return Ok(Err(format!(
                 "only the owner ({}) amends the contract; {by} is not the owner, and nothing changed",
                 holds.owner
@@ -166,13 +168,26 @@ impl Engine {
         ))
     }
 
+    /// A wrong engine that does not hear that a job is given up.
+    fn overlook_retired(&mut self, id: &JobId) {
+        if let Some(job) = self.index.jobs.get_mut(id)
+            && self
+                .rig
+                .fires(Sabotage::RetiredGoesOn, job.retired.is_some())
+        {
+            job.retired = None;
+        }
+    }
+
     /// The running engine under another contract.
     fn take_over(&mut self, goal: Goal, version: ContractVersion) -> Result<(), EngineError> {
         let all = self.ledger.read().all_facts(&goal.contract.id)?;
         self.goal = goal;
         self.checkers = checker_digests(&self.goal);
         self.heart.set_every(self.goal.contract.heartbeat.every_ms);
-        self.move_walls();
+        if !self.rig.fires(Sabotage::KeepOldWalls, true) {
+            self.move_walls();
+        }
         let clean = self
             .goal
             .contract
@@ -196,7 +211,14 @@ impl Engine {
                 .and_then(|value| serde_json::from_value(value).ok());
             let clauses = clause_views(&self.goal, &self.checkers, &now, output.as_ref());
             self.index.rescope(&now, clauses, &self.goal.contract.jobs);
+            self.overlook_retired(&facts.id);
             self.index.mark_ready(&facts.id);
+        }
+        if self.rig.fires(Sabotage::RedoOnAmendment, true) {
+            for (clause, digest) in &mut self.checkers {
+                *digest = digest_parts([clause.as_str(), digest.as_str()]);
+            }
+            self.index.set_checkers(&self.checkers);
         }
         Ok(())
     }

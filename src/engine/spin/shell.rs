@@ -2,6 +2,7 @@
 
 use super::{Finding, SpinView, of_goal};
 use crate::engine::decide::usable_strategy;
+use crate::engine::rig::Sabotage;
 use crate::engine::run::{Engine, EngineError};
 use crate::ledger::event::Event;
 use crate::ledger::facts::JobFacts;
@@ -55,6 +56,9 @@ impl Engine {
         let Some(finding) = of_goal(&row, &self.goal.contract.spin, &view) else {
             return Ok(());
         };
+        if self.rig.fires(Sabotage::SpinAsleep, true) {
+            return Ok(());
+        }
         let floor = row.floor as usize;
         let next = (row.spins == 0)
             .then(|| usable_strategy(self.rules(), floor + 1))

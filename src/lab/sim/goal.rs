@@ -1,8 +1,9 @@
 //! A scenario's contract as a goal file, and as the oracle's terms.
 
+use super::law::Law;
 use super::oracle::Terms;
 use super::run::START;
-use super::scenario::Scenario;
+use super::scenario::{Scenario, TOKENS_AN_ATTEMPT};
 use super::world::{HAS_TABLE, SimWorld};
 use crate::check::checker;
 use crate::contract::{Goal, GoalError, parse_goal};
@@ -21,12 +22,12 @@ pub(super) const STRANGER: &str = "mallory";
 pub(super) const GOAL: &str = "simulated";
 
 /// The goal file's text.
-pub(super) fn text(scenario: &Scenario) -> String {
+pub(super) fn text(scenario: &Scenario, law: &Law) -> String {
     let rules = &scenario.rules;
     let expires = rules.expires_minutes.map_or(String::new(), |minutes| {
         format!("expires = \"{minutes}m\"\n")
     });
-    let quota = rules.quota.map_or(String::new(), |limit| {
+    let quota = law.quota.map_or(String::new(), |limit| {
         format!("[budget.warehouse_queries]\nlimit = {limit}\nper = \"day\"\n")
     });
     let mut text = format!(
@@ -43,7 +44,7 @@ check = "run_log"
 id = "rows"
 check = "row_count"
 applies_to = "{HAS_TABLE}"
-[approval.cutover]
+{empty}{added}[approval.cutover]
 required = {approval}
 by = ["@me"]
 {expires}{quota}[limits]
@@ -51,7 +52,10 @@ staging_tries = {tries}
 repair_rounds = {rounds}
 concurrent_jobs = {jobs}
 [spin]
-rounds_without_pass = 100000
+same_check_failures = {same_check}
+same_change = {same_change}
+rounds_without_pass = {rounds_without_pass}
+tokens_without_pass = {tokens_without_pass}
 [heartbeat]
 every = "{hours}h"
 "#,
@@ -60,8 +64,19 @@ every = "{hours}h"
         rounds = rules.repair_rounds,
         jobs = rules.concurrent_jobs,
         hours = rules.heartbeat_hours,
+        empty = if law.allow_empty {
+            "allow_empty = true\n"
+        } else {
+            ""
+        },
+        added = added(law),
+        same_check = rules.spin.same_check,
+        same_change = rules.spin.same_change,
+        rounds_without_pass = rules.spin.rounds,
+        tokens_without_pass = rules.spin.tokens,
     );
-    text.push_str(&limits(scenario));
+    text.push_str(&limits(scenario, law));
+    text.push_str(&retired(law));
     for (index, repairs) in rules.strategies.iter().enumerate() {
         let worker = if *repairs { "command" } else { "script" };
         // Writing to a text cannot fail.
@@ -69,6 +84,15 @@ every = "{hours}h"
             text,
             "[[strategy]]\nid = \"s{index}\"\nworker = \"{worker}\"\nrun = [\"true\"]\n"
         );
+        if *repairs && rules.agents {
+            let _ = write!(
+                text,
+                "profile = \"claude\"\nprovider = \"none\"\nmodel = \"none\"\nattempt_tokens = {TOKENS_AN_ATTEMPT}\n"
+            );
+        }
+    }
+    if rules.agents {
+        text.push_str("[provider.none]\nprotocol = \"anthropic\"\nbase_url = \"http://127.0.0.1:9\"\nauth = \"none\"\n[budget.money]\nlimit = \"none\"\n");
     }
     for port in ["source", "target", "warehouse"] {
         let _ = write!(
@@ -79,12 +103,32 @@ every = "{hours}h"
     text
 }
 
+/// Clauses that amendments added.
+fn added(law: &Law) -> String {
+    let clause = |number| {
+        format!(
+            "[[accept]]\nid = \"rows{number}\"\ncheck = \"row_count\"\napplies_to = \"{HAS_TABLE}\"\n"
+        )
+    };
+    (0..law.added).map(clause).collect()
+}
+
+/// Jobs that amendments gave up.
+fn retired(law: &Law) -> String {
+    let job = |number| {
+        format!("[[jobs.retire]]\njobs = [\"job-{number:03}\"]\nreason = \"nobody needs it\"\n")
+    };
+    law.retired.iter().map(job).collect()
+}
+
 /// What keeps cutovers and side effects back.
-fn limits(scenario: &Scenario) -> String {
+fn limits(scenario: &Scenario, law: &Law) -> String {
     let rules = &scenario.rules;
     let mut text = String::new();
-    if let Some(limit) = rules.actions_a_day {
+    if let Some(limit) = law.actions_a_day {
         text += &format!("[budget.external_actions]\nlimit = {limit}\nper = \"day\"\n");
+    } else if let Some(limit) = law.actions_in_all {
+        text += &format!("[budget.external_actions]\nlimit = {limit}\n");
     }
     if let Some((from, to)) = rules.freeze {
         let shown = |hours: i64| {
@@ -110,16 +154,29 @@ pub(super) fn parse(text: &str) -> Result<Goal, GoalError> {
 }
 
 /// The same for the oracle.
-pub(super) fn terms(scenario: &Scenario, goal: &Goal, world: &SimWorld) -> Terms {
+pub(super) fn terms(scenario: &Scenario, law: &Law, goal: &Goal, world: &SimWorld) -> Terms {
     let clauses = goal.contract.accept.iter().filter_map(|clause| {
         let checker = checker(&clause.check)?.digest(clause, &goal.base_dir);
         Some((clause.id.clone(), (clause.digest.clone(), checker)))
     });
+    let applies = goal.contract.accept.iter();
     Terms {
+        digest: goal.contract.digest.clone(),
+        owner: OWNER.to_owned(),
+        applies: applies
+            .map(|clause| (clause.id.clone(), clause.id.as_str() != "run"))
+            .collect(),
+        retired: law
+            .retired
+            .iter()
+            .map(|number| JobId(format!("job-{number:03}")))
+            .collect(),
+        spin: scenario.rules.spin,
+        actions_in_all: law.actions_in_all.filter(|_| law.actions_a_day.is_none()),
         contract: gate_terms(&goal.contract),
         approval: scenario.rules.approval,
         approvers: BTreeSet::from([OWNER.to_owned()]),
-        queries_a_day: scenario.rules.quota,
+        queries_a_day: law.quota,
         staging_tries: scenario.rules.staging_tries as u32,
         clauses: clauses.collect(),
         proven: [Action::Stage, Action::CutOver]
@@ -129,7 +186,7 @@ pub(super) fn terms(scenario: &Scenario, goal: &Goal, world: &SimWorld) -> Terms
             .collect(),
         cyclic: cyclic(scenario),
         heartbeat_ms: goal.contract.heartbeat.every_ms,
-        actions_a_day: scenario.rules.actions_a_day,
+        actions_a_day: law.actions_a_day,
         waves: scenario.rules.waves,
         freeze: scenario
             .rules

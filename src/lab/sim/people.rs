@@ -2,8 +2,10 @@
 
 use super::dice::Dice;
 use super::goal::{GOAL, OWNER, STRANGER};
-use super::scenario::{ActKind, ActPlan};
+use super::law::Law;
+use super::scenario::{ActKind, ActPlan, Scenario};
 use super::world::{SimWorld, reference};
+use crate::contract::Goal;
 use crate::ledger::read::{ApprovalRow, JobQuery, JobRow, OperationRow};
 use crate::ledger::{Act, Batch, Ledger, LedgerError, decide};
 use crate::model::{
@@ -14,30 +16,48 @@ use std::collections::BTreeMap;
 /// Who decides.
 #[derive(Debug)]
 pub(super) struct People {
-    goal: GoalId,
+    pub(super) goal: GoalId,
     dice: Dice,
     seen: Vec<ApprovalRow>,
     /// Keeps decisions apart.
     salt: i64,
+    pub(super) scenario: Scenario,
+    /// The contract's versions so far and those that were asked for, by digest.
+    pub(super) laws: BTreeMap<Digest, Law>,
+    /// Versions asked for since somebody took them from here.
+    pub(super) drafts: Vec<(Law, Goal)>,
     /// How often each kind of act really asked for something.
     pub(super) asked: BTreeMap<&'static str, u64>,
 }
 
 impl People {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(scenario: &Scenario, first: (Digest, Law)) -> Self {
         Self {
             goal: GoalId::from(GOAL),
-            dice: Dice::new(seed),
+            dice: Dice::new(scenario.seed),
+            scenario: scenario.clone(),
+            laws: BTreeMap::from([first]),
+            drafts: Vec::new(),
             seen: Vec::new(),
             salt: 0,
             asked: BTreeMap::new(),
         }
     }
 
-    fn submit(
+    pub(super) fn submit(
         &mut self,
         office: &mut Ledger,
         what: (&'static str, &JobId, Act, &str),
+        at: TimeMs,
+    ) -> Result<(), LedgerError> {
+        self.submit_with(office, what, Vec::new(), at)
+    }
+
+    pub(super) fn submit_with(
+        &mut self,
+        office: &mut Ledger,
+        what: (&'static str, &JobId, Act, &str),
+        blobs: Vec<(Digest, Vec<u8>)>,
         at: TimeMs,
     ) -> Result<(), LedgerError> {
         let (name, job, act, who) = what;
@@ -47,7 +67,7 @@ impl People {
         let entry = decide::entry(&self.goal, job, act, &account, "", at, TimeMs(self.salt));
         let batch = Batch {
             entries: vec![entry],
-            blobs: Vec::new(),
+            blobs,
         };
         office.append(&batch).map(drop)
     }
@@ -112,6 +132,8 @@ impl People {
                 self.consent(office, world, who, at)
             }
             ActKind::Nonsense => self.nonsense(&job, office, at),
+            ActKind::Amend(change) => self.amend_some(change, plan.pick, office, at),
+            ActKind::Overrule => self.overrule(plan.pick, office, at),
         }
     }
 
@@ -161,7 +183,7 @@ impl People {
         Ok(())
     }
 
-    fn rows(&self, office: &Ledger) -> Result<Vec<JobRow>, LedgerError> {
+    pub(super) fn rows(&self, office: &Ledger) -> Result<Vec<JobRow>, LedgerError> {
         let ids = office.read().job_ids(&self.goal, &JobQuery::default())?;
         office.read().job_rows(&self.goal, &ids)
     }
@@ -302,25 +324,10 @@ impl People {
             self.approve(office, "approve", &row, row.digest.clone(), OWNER, at)?;
         }
         self.resume(office, at)?;
-        self.take_lost(office, at)?;
+        self.make_room(office, at)?;
+        self.let_go_on(office, at)?;
         self.reverify(office, at)?;
         self.rule(office, world, at)
-    }
-
-    /// Jobs whose run is gone for good: nobody can observe it.
-    fn take_lost(&mut self, office: &mut Ledger, at: TimeMs) -> Result<(), LedgerError> {
-        for row in self.rows(office)? {
-            let lost = row
-                .wait
-                .as_ref()
-                .is_some_and(|wait| wait.reason.contains("no such run"));
-            if lost {
-                let reason = "its run is not there any more".to_owned();
-                let act = Act::HandOver { reason };
-                self.submit(office, ("take lost", &row.job, act, OWNER), at)?;
-            }
-        }
-        Ok(())
     }
 
     /// The owner's choice for what is in production and fails: a waiver, or a person's hands.

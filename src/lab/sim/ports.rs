@@ -373,13 +373,17 @@ impl Warehouse for SimWorld {
     }
 
     fn query(&self, sql: &str) -> Result<Timed<Rows>, PortError> {
-        self.state().queries += 1;
         let (side, job) = sql
             .rsplit(' ')
             .next()
             .and_then(|table| table.split_once('.'))
             .unwrap_or_default();
         let job = JobId::from(job);
+        {
+            let mut state = self.state();
+            state.queries += 1;
+            *state.queries_of.entry(job.clone()).or_default() += 1;
+        }
         let took_ms = self.answers("query", &job)?;
         let run = self.last_run(&job);
         let other = side != Side::Legacy.word()

@@ -2,6 +2,7 @@
 
 use super::death::{Death, Mortal};
 use super::goal;
+use super::law::Law;
 use super::oracle::{Oracle, Violation};
 use super::people::People;
 use super::scenario::{Crash, Scenario};
@@ -12,9 +13,9 @@ use crate::engine::adopt::{Adoption, adopt, list_jobs};
 use crate::engine::call::Context;
 use crate::engine::rig::{Rig, Sabotage};
 use crate::engine::run::{Engine, EngineError, Finish, Parts, Settings, Stop};
-use crate::ledger::{Ledger, Reader, verify};
+use crate::ledger::{Ledger, verify};
 use crate::model::time::Steering;
-use crate::model::{Account, GoalId, Seq, TimeMs, digest_bytes, time::Clock};
+use crate::model::{Account, Digest, GoalId, Seq, SpinKind, TimeMs, digest_bytes, time::Clock};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,6 +63,12 @@ pub struct Outcome {
     pub counts: BTreeMap<String, u64>,
     /// Effects in the world.
     pub effects: u64,
+    /// Alarms on spinning, by rule.
+    pub alarms: BTreeMap<SpinKind, u64>,
+    /// Jobs of which failed runs were taken for an outage's.
+    pub relieved: u64,
+    /// Turns of the engine.
+    pub turns: u64,
     /// One line an entry, with what the ledger does not know in between; empty unless asked for.
     pub trace: Vec<String>,
 }
@@ -112,7 +119,9 @@ struct Run<'a> {
     scenario: &'a Scenario,
     options: Options,
     path: PathBuf,
-    goal: Goal,
+    /// The contract's versions, by digest; the first is the one that is adopted.
+    goals: BTreeMap<Digest, Goal>,
+    first: Digest,
     text: String,
     clock: Arc<Steering>,
     world: Arc<SimWorld>,
@@ -144,11 +153,13 @@ impl<'a> Run<'a> {
                 folder.join(format!("ledger.db{name}")),
             ));
         }
-        let text = goal::text(scenario);
+        let law = Law::first(scenario);
+        let text = goal::text(scenario, &law);
         let goal = goal::parse(&text).map_err(setup)?;
+        let first = goal.contract.digest.clone();
         let clock = Arc::new(Steering::new(START));
         let world = SimWorld::new(scenario, Arc::clone(&clock));
-        let oracle = Oracle::new(goal::terms(scenario, &goal, &world));
+        let oracle = Oracle::new(goal::terms(scenario, &law, &goal, &world));
         let empty = folder.join("empty.db");
         if !empty.exists() {
             drop(Ledger::open_for_simulation(&empty)?);
@@ -156,11 +167,12 @@ impl<'a> Run<'a> {
         std::fs::copy(&empty, &path).map_err(setup)?;
         Ok(Self {
             office: Ledger::open_for_simulated_decisions(&path)?,
-            people: People::new(scenario.seed),
+            people: People::new(scenario, (first.clone(), law)),
             scenario,
             options,
             path,
-            goal,
+            goals: BTreeMap::from([(first.clone(), goal)]),
+            first,
             text,
             clock,
             world,
@@ -186,9 +198,10 @@ impl<'a> Run<'a> {
     /// Begins a life; false when it ended before the first turn.
     fn begin(&mut self, crash: Option<Crash>) -> Result<bool, EngineError> {
         let mut ledger = Ledger::open_for_simulation(&self.path)?;
+        let goal = self.goal_in_force(&ledger)?;
         let me = Account(goal::OWNER.to_owned());
         let adoption = Adoption {
-            goal: &self.goal,
+            goal: &goal,
             text: &self.text,
             overrides: &[],
             me: &me,
@@ -197,13 +210,13 @@ impl<'a> Run<'a> {
         if !self.listed {
             adopt(&mut ledger, &adoption, self.clock.now()).map_err(setup)?;
             let jobs = self.world.world().source.list().map_err(setup)?.value;
-            list_jobs(&mut ledger, &self.goal, &jobs, self.clock.now()).map_err(setup)?;
+            list_jobs(&mut ledger, &goal, &jobs, self.clock.now()).map_err(setup)?;
             self.listed = true;
         }
         let death = Death::new(crash);
         let context = Context {
             world: self.world.world(),
-            base_dir: Arc::new(self.goal.base_dir.clone()),
+            base_dir: Arc::new(goal.base_dir.clone()),
             worker: Arc::new(SimWorker(Arc::clone(&self.world))),
             declared_proofs: true,
             worker_ms: 20_000,
@@ -213,7 +226,7 @@ impl<'a> Run<'a> {
         };
         let parts = Parts {
             ledger,
-            goal: self.goal.clone(),
+            goal,
             executor: Box::new(Mortal::new(context.clone(), death.clone())),
             context,
             clock: Clock::Steered(Arc::clone(&self.clock)),
@@ -239,6 +252,23 @@ impl<'a> Run<'a> {
             }
             Err(_) if death.came() => Ok(false),
             Err(error) => Err(error),
+        }
+    }
+
+    /// The version that the ledger says is in force, as a program that starts would read it.
+    fn goal_in_force(&self, ledger: &Ledger) -> Result<Goal, EngineError> {
+        let row = ledger.read().contract(&GoalId::from(goal::GOAL))?;
+        let digest = row.map_or_else(|| self.first.clone(), |row| row.digest);
+        let goal = self.goals.get(&digest).cloned();
+        goal.ok_or_else(|| EngineError::Setup(format!("nobody asked for contract {digest}")))
+    }
+
+    /// Versions that people asked for since.
+    fn take_drafts(&mut self) {
+        for (law, goal) in std::mem::take(&mut self.people.drafts) {
+            let terms = goal::terms(self.scenario, &law, &goal, &self.world);
+            self.oracle.expect_version(terms);
+            self.goals.insert(goal.contract.digest.clone(), goal);
         }
     }
 
@@ -369,6 +399,7 @@ impl<'a> Run<'a> {
             self.next_act += 1;
             let at = self.clock.now();
             self.people.act(act, &mut self.office, &self.world, at)?;
+            self.take_drafts();
             self.note(|| format!("people: {:?}", act.kind));
         }
         if let Some(at) = self.next_planned() {
@@ -431,6 +462,7 @@ impl<'a> Run<'a> {
             let before = self.people.asked.values().sum::<u64>();
             self.people
                 .do_their_duty(&mut self.office, &self.world, at)?;
+            self.take_drafts();
             if before == self.people.asked.values().sum::<u64>() {
                 self.clock.pass_ms(HOUR_MS);
             }
@@ -488,16 +520,18 @@ impl<'a> Run<'a> {
         for (name, count) in &self.people.asked {
             counts.insert(format!("act: {name}"), *count);
         }
-        let ledger = Reader::open(&self.path)?;
-        for spin in ledger.view().spins(&GoalId::from(goal::GOAL))? {
-            *counts.entry(format!("spin: {}", spin.rule)).or_default() += 1;
+        for (rule, count) in &self.oracle.alarms {
+            counts.insert(format!("spin: {rule}"), *count);
         }
         for job in self.oracle.jobs.values() {
             *counts.entry(format!("jobs: {}", job.state)).or_default() += 1;
         }
         Ok(Outcome {
             effects: state.made.len() as u64,
+            turns: self.turns,
+            relieved: self.oracle.relieved.len() as u64,
             entries: self.oracle.seq().unsigned_abs(),
+            alarms: std::mem::take(&mut self.oracle.alarms),
             violations: self.oracle.found,
             log: self.log,
             crashes: self.crashes,

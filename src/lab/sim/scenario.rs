@@ -2,11 +2,16 @@
 //! All of it is data, so that a failing run can be made smaller.
 
 use super::dice::Stream;
+use super::law::Change;
 use super::meddle::{Meddle, MeddleKind};
 use crate::engine::drift::Resume;
 
 const HOUR_MS: i64 = 3_600_000;
 const MINUTE_MS: i64 = 60_000;
+/// What an agent's attempt takes.
+pub(super) const TOKENS_AN_ATTEMPT: u64 = 10_000;
+/// A threshold that nothing reaches.
+pub(super) const NEVER: u32 = 1_000;
 
 /// Everything that a run depends on.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +41,10 @@ pub enum Nature {
     Sound,
     /// Some of its configs are right.
     Repairable,
+    /// Its first config is wrong, every other is right.
+    SecondTry,
+    /// Every config of it does other things.
+    Differs,
     /// No config of it is ever right.
     Defective,
 }
@@ -100,10 +109,33 @@ pub struct RulePlan {
     pub resume: Resume,
     /// Side effects a day.
     pub actions_a_day: Option<u64>,
+    /// Side effects in all.
+    pub actions_in_all: Option<u64>,
+    /// When it counts as going round in circles.
+    pub spin: SpinPlan,
+    /// Chance in a thousand that a repairing worker hands in again what failed.
+    pub resubmits: u32,
+    /// Whether it hands in the same two configs in turn.
+    pub alternates: bool,
+    /// Whether the repairing workers are agents, which spend tokens.
+    pub agents: bool,
     /// Clean cutovers in a row, and how many may then be on their way at once.
     pub waves: Option<(u32, u32)>,
     /// No cutover is started: from and to, in hours since the goal began.
     pub freeze: Option<(i64, i64)>,
+}
+
+/// Thresholds of the spin rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpinPlan {
+    /// Failures of the same check.
+    pub same_check: u32,
+    /// Submissions of the same change.
+    pub same_change: u32,
+    /// Attempts without a clause that passes for the first time.
+    pub rounds: u32,
+    /// Tokens without one.
+    pub tokens: u64,
 }
 
 /// What the world does wrong: chances in a thousand, until the calm.
@@ -162,6 +194,10 @@ pub enum ActKind {
     Consent,
     /// Asks for things that cannot be.
     Nonsense,
+    /// Amends the contract; mostly as its owner.
+    Amend(Change),
+    /// Says that an alarm is no spinning, or takes that back.
+    Overrule,
 }
 
 /// One act.
@@ -217,6 +253,28 @@ pub struct Jump {
 pub struct Shape {
     /// Exactly so many jobs; otherwise 1 to 24.
     pub jobs: Option<u32>,
+    /// What the scenarios are for.
+    pub mood: Mood,
+}
+
+/// What scenarios are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mood {
+    /// Everything may happen.
+    #[default]
+    Any,
+    /// The worker is sound and repairs what failed: nothing may count as spinning.
+    Healthy,
+    /// Every job is sound and runs fail by chance alone: how many become a person's can be calculated.
+    Odds,
+    /// The same check fails again and again.
+    SameCheck,
+    /// The same change is handed in again.
+    SameChange,
+    /// Nothing passes anywhere.
+    Rounds,
+    /// Nothing passes anywhere, and tokens are spent.
+    Tokens,
 }
 
 impl Scenario {
@@ -261,8 +319,15 @@ impl Scenario {
         faults.worsens = draw.one_of(&[0, 0, 120, 400], 0);
         let meddles = meddles(&mut draw);
         acts.extend(consents(&mut draw, horizon));
+        // The same once more: amendments, totals and what counts as spinning.
+        let mut draw = Stream::new(seed ^ 0xA3E4_D000);
+        if draw.percent(20) {
+            rules.actions_in_all = Some(draw.between(2, 6 + 3 * u64::from(count)));
+        }
+        rules.spin = spin(&mut draw);
+        acts.extend(amendments(&mut draw, horizon));
         acts.sort_by_key(|one| one.at_ms);
-        Self {
+        let mut scenario = Self {
             seed,
             jobs,
             rules,
@@ -271,7 +336,9 @@ impl Scenario {
             crashes,
             jumps,
             meddles,
-        }
+        };
+        super::mood::set(&mut scenario, shape.mood);
+        scenario
     }
 
     /// One line.
@@ -351,9 +418,54 @@ fn rules(draw: &mut Stream, count: u32) -> RulePlan {
         lists_production: true,
         resume: Resume::WhenClean,
         actions_a_day: None,
+        actions_in_all: None,
+        spin: SpinPlan::never(),
+        resubmits: 150,
+        alternates: false,
+        agents: false,
         waves: None,
         freeze: None,
     }
+}
+
+impl SpinPlan {
+    /// No alarm.
+    pub(super) fn never() -> Self {
+        Self {
+            same_check: NEVER,
+            same_change: NEVER,
+            rounds: 100_000,
+            tokens: 1_000_000_000,
+        }
+    }
+}
+
+fn spin(draw: &mut Stream) -> SpinPlan {
+    SpinPlan {
+        same_check: draw.one_of(&[2, 3, 3, 4], 3),
+        same_change: draw.one_of(&[2, 2, 3], 2),
+        rounds: draw.one_of(&[6, 12, 12, 24, 100_000], 12),
+        ..SpinPlan::never()
+    }
+}
+
+fn amendments(draw: &mut Stream, horizon: i64) -> Vec<ActPlan> {
+    let mut list: Vec<ActPlan> = (0..2)
+        .map(|_| ActPlan {
+            at_ms: early(draw, horizon),
+            kind: ActKind::Overrule,
+            pick: draw.next(),
+        })
+        .collect();
+    for _ in 0..draw.one_of(&[0, 0, 1, 2, 4], 1) {
+        let change = draw.one_of(Change::ALL, Change::Retire);
+        list.push(ActPlan {
+            at_ms: early(draw, horizon),
+            kind: ActKind::Amend(change),
+            pick: draw.next(),
+        });
+    }
+    list
 }
 
 fn faults(draw: &mut Stream, horizon: i64) -> Faults {
@@ -494,7 +606,15 @@ mod tests {
         let forward = |job: &JobPlan| job.upstream.iter().any(|up| *up > job.number);
         assert!(all.iter().any(|one| one.jobs.iter().any(forward)));
         assert_eq!(
-            Scenario::of_seed(1, Shape { jobs: Some(120) }).jobs.len(),
+            Scenario::of_seed(
+                1,
+                Shape {
+                    jobs: Some(120),
+                    ..Shape::default()
+                }
+            )
+            .jobs
+            .len(),
             120
         );
     }

@@ -2,7 +2,7 @@
 //! rule is broken.
 
 use super::run::{Options, simulate};
-use super::scenario::{Faults, Scenario};
+use super::scenario::{Faults, Scenario, SpinPlan};
 use std::path::Path;
 
 /// What was left, and what it took.
@@ -163,6 +163,15 @@ impl Search<'_> {
         self.take(smaller);
         let mut smaller = self.best.clone();
         smaller.rules.waves = None;
+        self.take(smaller);
+        let mut smaller = self.best.clone();
+        smaller.rules.actions_in_all = None;
+        self.take(smaller);
+        let mut smaller = self.best.clone();
+        smaller.rules.spin = SpinPlan::never();
+        self.take(smaller);
+        let mut smaller = self.best.clone();
+        smaller.rules.resubmits = 0;
         self.take(smaller);
     }
 }

@@ -4,11 +4,11 @@
 //! time that really passed, whatever anybody's clock shows.
 
 use super::dice::Dice;
-use super::scenario::{Faults, JobPlan, Nature, Scenario};
+use super::scenario::{Faults, JobPlan, Nature, Scenario, TOKENS_AN_ATTEMPT};
 use crate::contract::Strategy;
 use crate::model::time::Steering;
 use crate::model::{Action, Digest, FailureClass, JobId, OperationId, digest_bytes};
-use crate::worker::{PrepareFailure, PrepareReply, PrepareRequest, Worker};
+use crate::worker::{PrepareFailure, PrepareReply, PrepareRequest, Prepared, Spent, Worker};
 use crate::world::World;
 use crate::world::ports::{Effect, EffectRef, InProduction, Source, Target, Warehouse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +65,8 @@ pub(super) struct State {
     pub(super) made: Vec<Made>,
     /// Queries that ran.
     pub(super) queries: u64,
+    /// The same by job.
+    pub(super) queries_of: BTreeMap<JobId, u64>,
     /// How often each fault came.
     pub(super) faults: BTreeMap<&'static str, u64>,
     /// Calls by kind and job, so that each draws for itself.
@@ -98,6 +100,12 @@ pub(super) struct SimWorld {
     pub(super) dedup: (bool, bool),
     /// Whether the target can say what is in production.
     pub(super) lists_production: bool,
+    /// Chance in a thousand that a repairing worker hands in again what failed.
+    resubmits: u32,
+    /// Whether it hands in two configs in turn.
+    alternates: bool,
+    /// Whether its attempts spend tokens.
+    agents: bool,
     pub(super) clock: Arc<Steering>,
     state: Mutex<State>,
 }
@@ -113,6 +121,9 @@ impl SimWorld {
             order: scenario.jobs.iter().map(|job| JobId(job.id())).collect(),
             dedup: scenario.rules.dedup,
             lists_production: scenario.rules.lists_production,
+            resubmits: scenario.rules.resubmits,
+            alternates: scenario.rules.alternates,
+            agents: scenario.rules.agents,
             clock,
             state: Mutex::new(State::default()),
         })
@@ -154,7 +165,13 @@ impl SimWorld {
         let good = match plan.nature {
             Nature::Sound => true,
             Nature::Repairable => self.dice.happens(450, &["good", config], 0),
+            Nature::SecondTry => {
+                let mut parts = config.split('|').skip(1);
+                let first = matches!((parts.next(), parts.next()), (Some("s0"), Some("0" | "1")));
+                !first
+            }
             Nature::Defective => false,
+            Nature::Differs => return Truth::Differs,
         };
         if good {
             return Truth::Good;
@@ -264,6 +281,18 @@ pub(super) fn found(made: &Made) -> EffectRef {
 pub(super) struct SimWorker(pub(super) Arc<SimWorld>);
 
 impl Worker for SimWorker {
+    fn attempt(&self, strategy: &Strategy, request: &PrepareRequest) -> Prepared {
+        let mut prepared = Prepared::free(self.prepare(strategy, request));
+        if self.0.agents && strategy.worker == "command" {
+            prepared.spent = Some(Spent {
+                tokens: TOKENS_AN_ATTEMPT,
+                money: None,
+                sure: true,
+            });
+        }
+        prepared
+    }
+
     fn prepare(
         &self,
         strategy: &Strategy,
@@ -292,9 +321,16 @@ impl Worker for SimWorker {
                 class: FailureClass::Job,
             });
         }
-        let again = strategy.worker == "command" && !world.dice.happens(150, &key, count);
+        let repairs = strategy.worker == "command";
+        let again = repairs && !world.dice.happens(world.resubmits, &key, count);
         let config = match &request.previous {
-            Some(previous) if strategy.worker == "command" && !again => previous.config.clone(),
+            _ if repairs && world.alternates => {
+                format!("{job}|{}|{}", strategy.id, request.attempt.0 % 2)
+            }
+            Some(previous) if repairs && !again => {
+                *state.faults.entry("resubmitted").or_default() += 1;
+                previous.config.clone()
+            }
             _ if again => format!("{job}|{}|{}", strategy.id, request.attempt),
             _ => format!("{job}|{}|0", strategy.id),
         };

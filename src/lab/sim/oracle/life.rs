@@ -19,8 +19,14 @@ impl Oracle {
             return;
         };
         match event {
-            Event::ConfigProposed { config, .. } => job.config = Some(config.clone()),
-            Event::AttemptStarted { .. } => job.config = None,
+            Event::ConfigProposed { config, .. } => {
+                job.config = Some(config.clone());
+                job.run_stands = false;
+            }
+            Event::AttemptStarted { .. } => {
+                job.config = None;
+                job.run_stands = false;
+            }
             Event::JobOutdated { .. } => job.outdated = true,
             Event::ClauseWaived {
                 clause,
@@ -36,6 +42,9 @@ impl Oracle {
                         id.as_str(),
                     );
                 }
+            }
+            Event::TriesGivenBack { staging, .. } if *staging > 0 => {
+                self.relieved.insert(id.clone());
             }
             Event::JobPaused {} => job.paused = true,
             Event::JobResumed {} => job.paused = false,
@@ -69,7 +78,16 @@ impl Oracle {
         };
         let again = (job.state == JobState::HandedOver
             && matches!(state, JobState::Pending | JobState::HandedOver))
-            || (job.state == JobState::CutOver && state == JobState::Reverify);
+            || (job.state == JobState::CutOver && state == JobState::Reverify)
+            || (job.state == JobState::HandedOver
+                && state == JobState::Cancelled
+                && self.terms.retired.contains(id));
+        if state == JobState::Cancelled && !job.corrected && !self.terms.retired.contains(id) {
+            self.flag(
+                "a job is cancelled for a cause",
+                format!("{id}: {reason:?}"),
+            );
+        }
         if job.state.has_ended() && !again && !job.corrected {
             self.flag(
                 "what has ended stays ended",
@@ -156,6 +174,12 @@ impl Oracle {
                 causes.job_fault |= *verdict != Verdict::Pass;
             }
             Event::CheckFailed { .. } => causes.unanswered_checks += 1,
+            Event::AlertRaised { rule, .. } if rule == "lost run" => {
+                causes.lost_run = true;
+                if !self.taken.contains(id) {
+                    self.flag("a run that is there is not lost", id.as_str());
+                }
+            }
             Event::PrepareFailed { class, .. } => {
                 causes.failed_workers += 1;
                 causes.job_fault |= *class == FailureClass::Job;
@@ -173,6 +197,8 @@ impl Oracle {
         let explained = causes.person
             || causes.job_fault
             || causes.cut_over_refused
+            || causes.lost_run
+            || causes.spins
             || held
             || dear
             || self.terms.cyclic.contains(id)
@@ -249,6 +275,7 @@ impl Oracle {
             Event::DecisionSubmitted { .. }
             | Event::DecisionAnswered { .. }
             | Event::JobCommented { .. }
+            | Event::JobRescoped { .. }
             | Event::AlertRaised { .. }
             | Event::AlertCleared { .. }
             | Event::OpLookedUp { .. } => {}
@@ -285,13 +312,9 @@ impl Oracle {
             );
             let upstream =
                 wait.kind == WaitKind::Upstream && (self.ground(job).is_err() || self.follows(job));
-            // A run that strangers took away after the comparison never ends: it is overdue, and a person's.
-            let lost = wait.kind == WaitKind::World
-                && self.taken.contains(id)
-                && wait.reason.contains("no such run");
             if late(wait.next_check, SLACK_MS) {
                 found.push(("no wait without a live wake", seen));
-            } else if !person && !upstream && !lost {
+            } else if !person && !upstream {
                 found.push(("every job ends or waits for a person", seen));
             } else if late(wait.overdue.max(wait.since), 2 * self.terms.heartbeat_ms)
                 && !self.stall_alert
@@ -321,6 +344,7 @@ impl Oracle {
         if let Some(first) = open.first() {
             self.flag("every job ends", format!("{first}; {} in all", open.len()));
         }
+        self.check_retired();
         let unanswered = self.decisions.values().filter(|one| !one.answered).count();
         if unanswered > 0 {
             self.flag(

@@ -3,18 +3,22 @@
 //! Written from the design and sharing no code with what decides. Each entry is read once, in order, so
 //! that a rule speaks of the moment at which it was broken.
 
+mod amend;
 mod effects;
 mod gate;
 mod life;
 mod operations;
 mod pace;
 mod restart;
+mod spin;
 
+use super::scenario::SpinPlan;
+use super::world::HAS_TABLE;
 use crate::ledger::event::{Act, Event};
 use crate::ledger::read::EventRow;
 use crate::model::{
     Action, ApprovalId, ClauseId, DecisionId, Digest, DriftId, JobId, JobState, OperationId,
-    TimeMs, Verdict, WaitKind, Wake, canon::digest_parts,
+    SpinKind, TimeMs, Verdict, WaitKind, Wake, canon::digest_parts,
 };
 use crate::world::ports::Upstream;
 use serde_json::Value;
@@ -34,6 +38,16 @@ pub struct Violation {
 /// What the contract and the world say, told apart from the engine.
 #[derive(Debug, Clone)]
 pub(super) struct Terms {
+    /// The contract's digest.
+    pub digest: Digest,
+    pub owner: String,
+    /// Clauses, and whether each is for jobs with a table alone.
+    pub applies: BTreeMap<ClauseId, bool>,
+    /// Jobs that the contract gives up.
+    pub retired: BTreeSet<JobId>,
+    pub spin: SpinPlan,
+    /// Side effects in all.
+    pub actions_in_all: Option<u64>,
     pub contract: Digest,
     pub approval: bool,
     pub approvers: BTreeSet<String>,
@@ -118,6 +132,8 @@ struct Causes {
     unanswered_checks: u32,
     failed_workers: u32,
     cut_over_refused: bool,
+    lost_run: bool,
+    spins: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -134,6 +150,7 @@ struct WaitLog {
 pub(super) struct JobLog {
     pub state: JobState,
     definition: Digest,
+    table: bool,
     upstream: Vec<JobId>,
     clauses: Vec<ClauseId>,
     held: bool,
@@ -141,6 +158,11 @@ pub(super) struct JobLog {
     pub operations: BTreeMap<OperationId, OperationLog>,
     succeeded: BTreeSet<OperationId>,
     last_run: Option<OperationId>,
+    /// Whether nothing was proposed or taken away since.
+    run_stands: bool,
+    rounds: spin::Rounds,
+    /// Queries reserved and spent.
+    paid: (u64, u64),
     evidence: BTreeMap<ClauseId, EvidenceLog>,
     /// The config in production and what it was built upon.
     production: Option<(Digest, Option<Digest>)>,
@@ -188,6 +210,13 @@ pub(super) struct Oracle {
     taken: BTreeSet<JobId>,
     /// Jobs about which the next comparison must find something.
     expected: BTreeSet<JobId>,
+    /// Contract versions that may come into force.
+    versions: BTreeMap<Digest, Terms>,
+    circles: spin::GoalRounds,
+    /// Alarms on spinning.
+    pub(super) alarms: BTreeMap<SpinKind, u64>,
+    /// Jobs that were given tries back.
+    pub(super) relieved: BTreeSet<JobId>,
     pub(super) found: Vec<Violation>,
 }
 
@@ -207,6 +236,10 @@ impl Oracle {
             drift: BTreeMap::new(),
             taken: BTreeSet::new(),
             expected: BTreeSet::new(),
+            versions: BTreeMap::new(),
+            circles: spin::GoalRounds::default(),
+            alarms: BTreeMap::new(),
+            relieved: BTreeSet::new(),
             found: Vec::new(),
         }
     }
@@ -243,6 +276,8 @@ impl Oracle {
         }
         self.read_goal(row, event);
         self.read_restart(row, event);
+        self.read_amendment(row, event);
+        self.read_spin(row, event);
         if let Some(id) = &row.job {
             self.add_job(id, event);
             self.read_wait(id, row.at, event);
@@ -260,6 +295,7 @@ impl Oracle {
             definition,
             hold,
             clauses,
+            tags,
             ..
         } = event
         else {
@@ -268,6 +304,7 @@ impl Oracle {
         let job = JobLog {
             state: JobState::Pending,
             definition: definition.clone(),
+            table: tags.iter().any(|tag| tag == HAS_TABLE),
             upstream: depends_on.clone(),
             clauses: clauses.clone(),
             held: hold.is_some(),
@@ -275,6 +312,9 @@ impl Oracle {
             operations: BTreeMap::new(),
             succeeded: BTreeSet::new(),
             last_run: None,
+            run_stands: false,
+            rounds: spin::Rounds::default(),
+            paid: (0, 0),
             evidence: BTreeMap::new(),
             production: None,
             outdated: false,

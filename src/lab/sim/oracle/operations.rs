@@ -48,6 +48,7 @@ impl Oracle {
                 if let Some(job) = self.jobs.get_mut(id) {
                     job.succeeded.insert(operation.clone());
                     job.last_run = Some(operation.clone());
+                    job.run_stands = true;
                     job.outdated = false;
                 }
             }
@@ -211,7 +212,7 @@ impl Oracle {
                 reserved,
                 day,
             } => {
-                self.spend(day, 0, *reserved, 0);
+                self.spend(id, day, 0, *reserved, 0);
                 let Some(job) = self.jobs.get_mut(id) else {
                     return;
                 };
@@ -225,7 +226,7 @@ impl Oracle {
                 day,
                 ..
             } => {
-                self.spend(day, *reserved, 0, *reserved);
+                self.spend(id, day, *reserved, 0, *reserved);
                 self.end_check(id, clause);
             }
             Event::EvidenceRecorded {
@@ -235,7 +236,7 @@ impl Oracle {
                 day,
                 ..
             } => {
-                self.spend(day, *reserved, 0, *spent);
+                self.spend(id, day, *reserved, 0, *spent);
                 self.end_check(id, clause);
                 self.add_evidence(id, event);
             }
@@ -250,7 +251,11 @@ impl Oracle {
         }
     }
 
-    fn spend(&mut self, day: &str, freed: u64, reserved: u64, spent: u64) {
+    fn spend(&mut self, id: &JobId, day: &str, freed: u64, reserved: u64, spent: u64) {
+        if let Some(job) = self.jobs.get_mut(id) {
+            job.paid.0 = job.paid.0.saturating_sub(freed) + reserved;
+            job.paid.1 += spent;
+        }
         let entry = self.days.entry(day.to_owned()).or_default();
         let short = entry.0 < freed;
         entry.0 = entry.0.saturating_sub(freed) + reserved;
@@ -259,7 +264,8 @@ impl Oracle {
         if short || spent > freed {
             self.flag("what is spent was reserved", day);
         }
-        if self.terms.queries_a_day.is_some_and(|limit| total > limit) {
+        // A limit below what is used already crosses nothing; what begins after that does.
+        if reserved > 0 && self.terms.queries_a_day.is_some_and(|limit| total > limit) {
             self.flag(
                 "no budget wall is crossed",
                 format!("{total} queries on {day}"),

@@ -8,6 +8,15 @@ impl Oracle {
     /// Before the operation's own rules are read, so that it is not counted itself.
     pub(super) fn read_pace(&mut self, id: &JobId, at: TimeMs, event: &Event) {
         match event {
+            Event::AttemptStarted { .. } => {
+                // A whole unit past the four fifths: how they are rounded is the contract's.
+                let all: u64 = self.actions.values().sum();
+                let near = |limit: u64| all.saturating_sub(1) * 5 >= limit * 4;
+                if all > 0 && self.terms.actions_in_all.is_some_and(near) {
+                    let seen = format!("{id}: {all} side effects in all");
+                    self.flag("no attempt begins near a wall", seen);
+                }
+            }
             Event::OpIntended {
                 operation,
                 action,
@@ -102,6 +111,11 @@ impl Oracle {
                 "no budget wall is crossed",
                 format!("{count} side effects on {day}"),
             );
+        }
+        let all: u64 = self.actions.values().sum();
+        if self.terms.actions_in_all.is_some_and(|limit| all > limit) {
+            let seen = format!("{all} side effects in all");
+            self.flag("no budget wall is crossed", seen);
         }
     }
 }

@@ -99,6 +99,7 @@ impl Oracle {
                 };
                 let corrected = job.corrected;
                 job.succeeded.remove(operation);
+                job.run_stands &= job.last_run.as_ref() != Some(operation);
                 if let Some(own) = job.operations.get_mut(operation) {
                     own.outcome = Outcome::Overturned;
                 }
