@@ -31,7 +31,7 @@ const CALM_MS: i64 = 90 * 24 * HOUR_MS;
 /// Rounds in which people do what is theirs.
 const ROUNDS: usize = 60;
 /// Turns of one run, a job.
-const TURNS_A_JOB: u64 = 6_000;
+const TURNS_A_JOB: u64 = 2_000;
 
 /// How a run is made.
 #[derive(Debug, Clone, Copy, Default)]
@@ -330,12 +330,7 @@ impl<'a> Run<'a> {
             return Ok(Turn::Died);
         }
         let finish = result?;
-        if self.turns > TURNS_A_JOB * (1 + self.scenario.jobs.len() as u64) {
-            self.oracle.found.push(Violation {
-                rule: "a run ends",
-                what: format!("{} turns", self.turns),
-                seq: self.oracle.seq(),
-            });
+        if self.turns_without_end() {
             return Ok(Turn::Broken);
         }
         Ok(match finish {
@@ -344,6 +339,19 @@ impl<'a> Run<'a> {
             }
             None => Turn::Worked,
         })
+    }
+
+    /// Whether it goes on and on; that is a broken rule.
+    fn turns_without_end(&mut self) -> bool {
+        let endless = self.turns > TURNS_A_JOB * (1 + self.scenario.jobs.len() as u64);
+        if endless {
+            self.oracle.found.push(Violation {
+                rule: "a run ends",
+                what: format!("{} turns", self.turns),
+                seq: self.oracle.seq(),
+            });
+        }
+        endless
     }
 
     fn crashed(&mut self, crash: Option<Crash>) -> Result<(), EngineError> {
@@ -493,6 +501,7 @@ impl<'a> Run<'a> {
             match engine.turn()? {
                 Some(Finish::Ended) => return Ok(true),
                 Some(_) => return Ok(false),
+                None if self.turns_without_end() => return Ok(false),
                 None => {}
             }
         }
