@@ -19,6 +19,8 @@ pub(super) struct Rounds {
     by_both: BTreeMap<(Digest, Digest), u32>,
     /// The config that was handed in last and not acted on yet, and how often it was.
     fresh: Option<(u32, u32)>,
+    /// Alarms so far: what was handed in before one is remembered after it.
+    alarms: u64,
 }
 
 /// What repeats in the goal.
@@ -162,6 +164,7 @@ impl Oracle {
                 own.by_config.clear();
                 own.by_both.clear();
                 own.fresh = None;
+                own.alarms = 0;
             }
             _ => {}
         }
@@ -203,7 +206,11 @@ impl Oracle {
                 }
                 (SpinKind::SameChange, Some(job)) => {
                     let again = job.rounds.fresh.map_or(0, |(_, all)| all);
-                    (u64::from(terms.same_change), u64::from(again), 0)
+                    (
+                        u64::from(terms.same_change),
+                        u64::from(again),
+                        job.rounds.alarms,
+                    )
                 }
                 (SpinKind::RoundsWithoutPass, None) => {
                     (u64::from(terms.rounds), self.circles.rounds, jobs)
@@ -231,6 +238,7 @@ impl Oracle {
             Some(job) => {
                 job.rounds.failed.clear();
                 job.rounds.fresh = None;
+                job.rounds.alarms += 1;
                 job.causes.spins = true;
             }
             None => {
