@@ -30,8 +30,9 @@ const TAIL_MS: i64 = 6 * HOUR_MS;
 const CALM_MS: i64 = 90 * 24 * HOUR_MS;
 /// Rounds in which people do what is theirs.
 const ROUNDS: usize = 60;
-/// Turns of one run, a job.
-const TURNS_A_JOB: u64 = 2_000;
+/// Turns of one run, and more for each job.
+const TURNS: u64 = 3_000;
+const TURNS_A_JOB: u64 = 400;
 
 /// How a run is made.
 #[derive(Debug, Clone, Copy, Default)]
@@ -343,7 +344,7 @@ impl<'a> Run<'a> {
 
     /// Whether it goes on and on; that is a broken rule.
     fn turns_without_end(&mut self) -> bool {
-        let endless = self.turns > TURNS_A_JOB * (1 + self.scenario.jobs.len() as u64);
+        let endless = self.turns > TURNS + TURNS_A_JOB * self.scenario.jobs.len() as u64;
         if endless {
             self.oracle.found.push(Violation {
                 rule: "a run ends",
