@@ -2,7 +2,11 @@
 //! a person's by chance alone?
 
 use super::dice::Stream;
-use super::scenario::{ActKind, Mood, Nature, Scenario, SpinPlan};
+use super::scenario::{ActKind, ActPlan, Mood, Nature, Scenario, SpinPlan};
+use crate::engine::drift::Resume;
+
+/// Thirty days.
+const LONG_ENOUGH_MS: i64 = 30 * 24 * 3_600_000;
 
 /// Makes a scenario one of its kind.
 pub(super) fn set(scenario: &mut Scenario, mood: Mood) {
@@ -39,11 +43,18 @@ fn healthy(scenario: &mut Scenario, draw: &mut Stream) {
 
 /// Runs fail by chance, engines die, replies are lost; nothing else makes a job a person's.
 fn odds(scenario: &mut Scenario, draw: &mut Stream) {
-    scenario.acts.clear();
+    // Runs fail until the last act: it comes when every job has had its tries.
+    scenario.acts = vec![ActPlan {
+        at_ms: LONG_ENOUGH_MS,
+        kind: ActKind::Comment,
+        pick: 0,
+    }];
     scenario.meddles.clear();
     let rules = &mut scenario.rules;
     rules.spin = SpinPlan::never();
     rules.staging_tries = draw.between(1, 3);
+    // Nobody is there to accept anything, and a held engine would sit the failures out.
+    rules.resume = Resume::Auto;
     rules.approval = false;
     rules.expires_minutes = None;
     rules.quota = None;
