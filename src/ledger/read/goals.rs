@@ -47,6 +47,14 @@ impl View<'_> {
             "SELECT count(*) FROM approvals WHERE goal = ?1 AND state = 'open'",
             key,
         )?;
+        let asked = |kind: &str| {
+            self.count(
+                "SELECT count(*) FROM questions WHERE goal = ?1 AND answered_ms IS NULL AND kind = ?2",
+                params![goal.as_str(), kind],
+            )
+        };
+        overview.questions_open = asked("question")?;
+        overview.samples_open = asked("sample")?;
         overview.unsettled = self.count(
             "SELECT count(*) FROM operations WHERE goal = ?1 AND state IN ('intended', 'unknown')",
             key,

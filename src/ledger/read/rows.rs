@@ -104,6 +104,10 @@ pub struct Overview {
     pub in_work: u64,
     /// Requests before the approver.
     pub approvals_open: u64,
+    /// Questions of models that nobody has answered.
+    pub questions_open: u64,
+    /// Jobs of which rows wait for somebody to look at them.
+    pub samples_open: u64,
     /// Operations that need a person.
     pub to_verify: u64,
     /// Operations of unknown or unrecorded outcome, all of them.

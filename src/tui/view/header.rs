@@ -254,8 +254,13 @@ fn parts(shot: &Snapshot) -> Vec<(String, Role)> {
             Role::Person,
         ),
         (
-            shot.questions.len() as u64,
-            plural(shot.questions.len() as u64, "question", "questions"),
+            overview.samples_open,
+            plural(overview.samples_open, "sample to judge", "samples to judge"),
+            Role::Person,
+        ),
+        (
+            overview.questions_open,
+            plural(overview.questions_open, "question", "questions"),
             Role::Person,
         ),
         (
