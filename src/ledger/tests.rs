@@ -179,6 +179,68 @@ fn what_was_appended_is_read_back_and_verifies() {
     assert_eq!((report.entries, report.chains), (9, 3));
 }
 
+/// A turn that was asked for and ended.
+fn turn(job: &str, number: u32, source: &str, tokens: (u64, Option<u64>, u64)) -> [Entry; 2] {
+    let (uncached, cache_read, output) = tokens;
+    let started = Event::TurnStarted(event::TurnStarted {
+        turn: number,
+        provider: "stub".into(),
+        model: "stub-1".into(),
+        prefix: digest_bytes(b"prefix"),
+        system: digest_bytes(b"system"),
+        message: None,
+        tokens: 9_000,
+        money: None,
+    });
+    let ended = Event::TurnEnded(event::TurnEnded {
+        turn: number,
+        outcome: "done".into(),
+        why: String::new(),
+        uncached,
+        cache_write: 50,
+        cache_read,
+        output,
+        reasoning: 0,
+        source: source.into(),
+        money: None,
+        request_id: None,
+        model: "stub-1".into(),
+        answer: None,
+        calls: vec![],
+        retry_at: None,
+        ends: None,
+    });
+    [entry(9, Some(job), started), entry(10, Some(job), ended)]
+}
+
+#[test]
+fn turns_are_measured_by_what_providers_counted() {
+    let (_dir, path) = place();
+    let mut ledger = sample(&path);
+    let goal = GoalId::from(GOAL);
+    assert_eq!(ledger.read().turn_measure(&goal).unwrap().turns, 0);
+    let mut batch = Batch::default();
+    let told = [
+        turn("a", 1, "reported", (100, Some(850), 30)),
+        turn("a", 2, "reported", (200, None, 20)),
+        turn("a", 3, "estimated", (7_000, Some(7_000), 7_000)),
+    ];
+    batch.entries = told.concat();
+    // Still under way: neither a turn nor its tokens.
+    batch
+        .entries
+        .push(turn("a", 4, "", (0, None, 0))[0].clone());
+    ledger.append(&batch).unwrap();
+    let found = ledger.read().turn_measure(&goal).unwrap();
+    assert_eq!((found.turns, found.attempts, found.jobs), (3, 1, 1));
+    assert_eq!((found.reported, found.input, found.output), (2, 1_250, 50));
+    assert_eq!(found.of_cache, 1);
+    assert_eq!(
+        (found.uncached, found.cache_write, found.cache_read),
+        (100, 50, 850)
+    );
+}
+
 #[test]
 fn events_cannot_be_changed_or_deleted_through_sql() {
     let (_dir, path) = place();

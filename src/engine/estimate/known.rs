@@ -7,7 +7,7 @@ use crate::contract::workdays::{day_length_ms, working_ms_between};
 use crate::engine::forecast::inputs;
 use crate::ledger::LedgerError;
 use crate::ledger::facts::JobFacts;
-use crate::ledger::read::View;
+use crate::ledger::read::{TurnMeasure, View};
 use crate::model::{Budget, GoalId, TimeMs};
 use crate::world::ports::Output;
 
@@ -114,7 +114,75 @@ pub fn measure(
             format!("median of {} decisions", minutes.len()),
         );
     }
+    measure_turns(assumed, &view.turn_measure(goal)?);
     Ok(())
+}
+
+/// Replaces what is assumed of a model's turns by what its providers counted.
+///
+/// What a turn reads beside the prefix cannot be told from it by counts alone, but what a cache served or kept
+/// can: that takes the prefix's place, so that the sum and the cached part are both as measured.
+pub fn measure_turns(assumed: &mut Assumptions, all: &TurnMeasure) {
+    let prefix = assumed.get(Key::PrefixTokens);
+    let mut set = |key, value: f64, basis: String| {
+        let value = (value * 10_000.0).round() / 10_000.0;
+        assumed.set(key, value, Origin::Measured, &basis);
+    };
+    let share = |part: u64, of: u64| part as f64 / of.max(1) as f64;
+    if all.turns == 0 {
+        return;
+    }
+    set(
+        Key::TurnsPerJob,
+        share(all.turns, all.jobs),
+        format!(
+            "{} turns in {} attempts, {:.1} each; {} jobs begun",
+            all.turns,
+            all.attempts,
+            share(all.turns, all.attempts),
+            all.jobs
+        ),
+    );
+    if all.reported == 0 {
+        return;
+    }
+    let input = share(all.input, all.reported);
+    let counted = format!("{} reported turns", all.reported);
+    set(
+        Key::OutputTokens,
+        share(all.output, all.reported),
+        counted.clone(),
+    );
+    let seen = all.uncached + all.cache_write + all.cache_read;
+    if all.of_cache == 0 || seen == 0 {
+        let rest = (input - prefix).max(0.0);
+        let basis = format!("{counted}, {input:.0} read each; none told of a cache");
+        set(Key::PrefixTokens, input - rest, basis.clone());
+        set(Key::JobContextTokens, rest, basis);
+        return;
+    }
+    let cached = all.cache_write + all.cache_read;
+    let prefix = input * share(cached, seen);
+    let basis = format!("{counted}, {input:.0} read each");
+    set(
+        Key::PrefixTokens,
+        prefix,
+        format!("{basis}: cached or kept"),
+    );
+    set(
+        Key::JobContextTokens,
+        input - prefix,
+        format!("{basis}: the rest"),
+    );
+    set(
+        Key::CacheHitPercent,
+        100.0 * share(all.cache_read, cached),
+        format!(
+            "{} turns; a cache served {:.1} % of their input",
+            all.of_cache,
+            100.0 * share(all.cache_read, seen)
+        ),
+    );
 }
 
 fn median(all: &[f64]) -> Option<f64> {

@@ -8,7 +8,7 @@ mod known;
 mod text;
 
 pub use assumptions::{AssumeError, Assumptions, DEFAULTS, Key, MAX_BYTES, Origin, Value};
-pub use known::{declare, measure};
+pub use known::{declare, measure, measure_turns};
 pub use text::{assumption_rows, render};
 
 use serde::Serialize;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::ledger::read::TurnMeasure;
 use proptest::prelude::*;
 
 fn defaults() -> Assumptions {
@@ -134,6 +135,93 @@ fn a_measurement_stands_beside_what_was_assumed() {
         row[1..],
         ["4.5 min", "measured", "3 min", "of 12 decisions"]
     );
+}
+
+fn row_of(assumed: &Assumptions, key: Key) -> Value {
+    assumed.all().find(|one| one.0 == key).unwrap().1.clone()
+}
+
+/// Thirty turns, twenty of them counted: a plan follows what they took, and says how many they were.
+#[test]
+fn measured_turns_take_the_place_of_what_was_assumed_of_them() {
+    let mut assumed = defaults();
+    let all = TurnMeasure {
+        turns: 30,
+        attempts: 6,
+        jobs: 5,
+        reported: 20,
+        input: 80_000,
+        output: 6_000,
+        of_cache: 10,
+        uncached: 10_000,
+        cache_write: 6_000,
+        cache_read: 24_000,
+    };
+    measure_turns(&mut assumed, &all);
+    for (key, value, before, basis) in [
+        (
+            Key::TurnsPerJob,
+            6.0,
+            12.0,
+            "30 turns in 6 attempts, 5.0 each",
+        ),
+        (Key::OutputTokens, 300.0, 1_000.0, "20 reported turns"),
+        (Key::PrefixTokens, 3_000.0, 8_000.0, "4000 read each"),
+        (
+            Key::JobContextTokens,
+            1_000.0,
+            10_000.0,
+            "20 reported turns",
+        ),
+        (
+            Key::CacheHitPercent,
+            80.0,
+            90.0,
+            "10 turns; a cache served 60.0 %",
+        ),
+    ] {
+        let row = row_of(&assumed, key);
+        assert_eq!((row.value, row.assumed), (value, Some(before)), "{key:?}");
+        assert_eq!(row.origin, Origin::Measured, "{key:?}");
+        assert!(row.basis.contains(basis), "{key:?}: {}", row.basis);
+    }
+    // 120 jobs of 6 turns that read 4,000 tokens each, of which a cache serves 60 %.
+    let short = figures(&assumed).short_loops;
+    assert_eq!(short.input_tokens, 2_880_000.0);
+    assert_eq!(short.cached_tokens, 1_728_000.0);
+    assert_eq!(short.output_tokens, 216_000.0);
+}
+
+#[test]
+fn what_no_provider_counted_stays_assumed() {
+    let mut assumed = defaults();
+    measure_turns(&mut assumed, &TurnMeasure::default());
+    assert_eq!(assumed, defaults());
+    let uncounted = TurnMeasure {
+        turns: 8,
+        attempts: 2,
+        jobs: 2,
+        ..TurnMeasure::default()
+    };
+    measure_turns(&mut assumed, &uncounted);
+    assert_eq!(row_of(&assumed, Key::TurnsPerJob).value, 4.0);
+    assert_eq!(row_of(&assumed, Key::OutputTokens).origin, Origin::Default);
+    // Counted, but nothing is said of a cache: its rate stays assumed, and the whole input is as counted.
+    for (input, parts) in [(24_000, (8_000.0, 4_000.0)), (6_000, (3_000.0, 0.0))] {
+        let mut assumed = defaults();
+        let told = TurnMeasure {
+            reported: 2,
+            input,
+            ..uncounted
+        };
+        measure_turns(&mut assumed, &told);
+        let of = |key| assumed.get(key);
+        assert_eq!((of(Key::PrefixTokens), of(Key::JobContextTokens)), parts);
+        assert_eq!(
+            row_of(&assumed, Key::CacheHitPercent).origin,
+            Origin::Default
+        );
+    }
 }
 
 #[test]

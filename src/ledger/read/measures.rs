@@ -1,6 +1,6 @@
 //! What finished work did cost.
 
-use super::{Answer, CheckMeasure, RunMeasure, View};
+use super::{Answer, CheckMeasure, RunMeasure, TurnMeasure, View};
 use crate::model::GoalId;
 use rusqlite::params;
 
@@ -54,5 +54,39 @@ impl View<'_> {
             }
         }
         Ok(measure)
+    }
+
+    /// What the turns of chat workers took.
+    pub fn turn_measure(&self, goal: &GoalId) -> Answer<TurnMeasure> {
+        let found = self.one(
+            "SELECT count(*), count(DISTINCT job || '/' || attempt),
+               (SELECT count(DISTINCT job) FROM attempts WHERE goal = ?1),
+               count(*) FILTER (WHERE source = 'reported'),
+               total(uncached + cache_write + coalesce(cache_read, 0)) FILTER (WHERE source = 'reported'),
+               total(output) FILTER (WHERE source = 'reported'),
+               count(*) FILTER (WHERE source = 'reported' AND cache_read IS NOT NULL),
+               total(uncached) FILTER (WHERE source = 'reported' AND cache_read IS NOT NULL),
+               total(cache_write) FILTER (WHERE source = 'reported' AND cache_read IS NOT NULL),
+               total(cache_read) FILTER (WHERE source = 'reported')
+             FROM turns WHERE goal = ?1 AND ended_ms IS NOT NULL",
+            params![goal.as_str()],
+            |row| {
+                let whole = |index| Ok::<_, rusqlite::Error>(row.get::<_, i64>(index)?.max(0) as u64);
+                let sum = |index| Ok::<_, rusqlite::Error>(row.get::<_, f64>(index)? as u64);
+                Ok(TurnMeasure {
+                    turns: whole(0)?,
+                    attempts: whole(1)?,
+                    jobs: whole(2)?,
+                    reported: whole(3)?,
+                    input: sum(4)?,
+                    output: sum(5)?,
+                    of_cache: whole(6)?,
+                    uncached: sum(7)?,
+                    cache_write: sum(8)?,
+                    cache_read: sum(9)?,
+                })
+            },
+        )?;
+        Ok(found.unwrap_or_default())
     }
 }

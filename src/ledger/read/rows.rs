@@ -162,6 +162,31 @@ pub struct CheckMeasure {
     pub again: u64,
 }
 
+/// What the turns of chat workers took, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TurnMeasure {
+    /// Turns that ended, well or not.
+    pub turns: u64,
+    /// Attempts that had one.
+    pub attempts: u64,
+    /// Jobs with an attempt, by a chat worker or not.
+    pub jobs: u64,
+    /// Turns whose tokens the provider counted.
+    pub reported: u64,
+    /// Input of those.
+    pub input: u64,
+    /// Output of those.
+    pub output: u64,
+    /// Of those: turns of which the provider said what its cache served.
+    pub of_cache: u64,
+    /// Of these: input that met no cache.
+    pub uncached: u64,
+    /// Of these: input written to a cache.
+    pub cache_write: u64,
+    /// Of these: input read from a cache.
+    pub cache_read: u64,
+}
+
 /// How staging runs ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct RunMeasure {
