@@ -95,6 +95,9 @@ pub fn event_of_effect(
     }
 }
 
+/// How the reason begins when an operation was sent as often as it may be, and each look-up found nothing.
+pub const NOT_FOUND_AFTER: &str = "not found after";
+
 /// What a look-up means: the outcome, a resend under a proof, or a person.
 pub fn event_of_look_up(
     operation: &OperationFacts,
@@ -132,7 +135,7 @@ pub fn event_of_look_up(
             },
             Some(_) => again(
                 "absent",
-                format!("not found after {} sends", operation.sends),
+                format!("{NOT_FOUND_AFTER} {} sends", operation.sends),
                 true,
             ),
             None => again(

@@ -2,6 +2,7 @@
 
 use crate::contract::Workdays;
 use crate::contract::workdays::{is_working, next_working};
+use crate::engine::operation::NOT_FOUND_AFTER;
 use crate::engine::run::Operator;
 use crate::ledger::event::{Act, Entry};
 use crate::ledger::read::QuestionRow;
@@ -13,6 +14,9 @@ pub const PRACTICE_OWNER: &str = "practice-owner";
 
 /// What it answers to every question of a worker.
 const ANSWER: &str = "Nothing is known beside what is written down. Go by the evidence.";
+
+/// Far longer than the practice world ever hides what was created.
+const SURELY_VISIBLE_MS: i64 = 4 * 3_600_000;
 
 /// Answers the oldest question, or approves the oldest request, each time.
 #[derive(Debug)]
@@ -47,6 +51,30 @@ fn differences(ledger: &Ledger, goal: &GoalId) -> Result<Vec<DriftId>, LedgerErr
         .filter(|row| row.state == "open")
         .map(|row| row.item)
         .collect())
+}
+
+/// The oldest operation that was sent as often as it may be, and that the world has not shown for hours: here it
+/// takes many deaths of the engine in a row. The owner of an invented company looks, and says so.
+fn never_happened(
+    ledger: &Ledger,
+    goal: &GoalId,
+    now: TimeMs,
+) -> Result<Option<(JobId, Act)>, LedgerError> {
+    let rows = ledger.read().unsettled(goal)?;
+    let lost = rows.into_iter().find(|row| {
+        row.to_verify
+            && row.why.starts_with(NOT_FOUND_AFTER)
+            && now.since(row.intended_at) > SURELY_VISIBLE_MS
+    });
+    Ok(lost.map(|row| {
+        let act = Act::Rule {
+            operation: row.operation,
+            happened: false,
+            reference: String::new(),
+            reason: "the target's own list does not have it".to_owned(),
+        };
+        (row.job, act)
+    }))
 }
 
 /// Rows that are the same on both sides are right; others are not.
@@ -90,7 +118,11 @@ impl Operator for PracticeOwner {
             )]);
         }
         let Some(first) = ledger.read().oldest_open_approval(&self.goal)? else {
-            return Ok(Vec::new());
+            let lost = never_happened(ledger, &self.goal, now)?;
+            return Ok(lost
+                .map(|(job, act)| decide::entry(&self.goal, &job, act, &account, "", now, now))
+                .into_iter()
+                .collect());
         };
         let act = Act::Approve {
             approval: first.approval.clone(),

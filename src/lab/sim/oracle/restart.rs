@@ -101,6 +101,9 @@ impl Oracle {
                 job.succeeded.remove(operation);
                 job.run_stands &= job.last_run.as_ref() != Some(operation);
                 if let Some(own) = job.operations.get_mut(operation) {
+                    if by_drift && own.action == Action::CutOver {
+                        job.production = None;
+                    }
                     own.outcome = Outcome::Overturned;
                 }
                 if by_drift && !corrected {

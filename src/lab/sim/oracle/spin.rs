@@ -110,11 +110,11 @@ impl Oracle {
         let own = &mut job.rounds;
         match event {
             Event::AttemptStarted { .. } => own.passed_in_attempt = false,
-            Event::AttemptEnded { outcome, .. } => {
-                if outcome != "passed" && !own.passed_in_attempt {
-                    self.circles.rounds += 1;
-                    self.reach(at);
-                }
+            Event::AttemptEnded { outcome, .. }
+                if outcome != "passed" && !own.passed_in_attempt =>
+            {
+                self.circles.rounds += 1;
+                self.reach(at);
             }
             Event::ConfigProposed { config, .. } => {
                 own.trouble = "the config".to_owned();
