@@ -32,17 +32,22 @@ impl Engine {
         operation: &OperationId,
         error: &PortError,
     ) -> Result<(), EngineError> {
-        let waited = facts
+        let before = facts
             .wait
             .as_ref()
-            .filter(|own| own.reason.starts_with(UNOBSERVED))
-            .map_or(0, |own| self.now.since(own.since).max(0));
+            .filter(|own| own.reason.starts_with(UNOBSERVED));
+        let waited = before.map_or(0, |own| self.now.since(own.since).max(0));
         if self.rig.fires(Sabotage::LoseTooSoon, true) {
             return self.lose_run(id, facts, operation);
         }
         let pause = (waited / 4).clamp(PAUSE_MS, LONGEST_PAUSE_MS);
         let pause = pause.max(error.retry_after_ms.unwrap_or(0));
-        self.look_later(id, &short(&format!("{UNOBSERVED}: {error}")), pause)?;
+        // Another error is no new wait: two that take turns would put its end off for ever.
+        let reason = before.map_or_else(
+            || short(&format!("{UNOBSERVED}: {error}")),
+            |own| own.reason.clone(),
+        );
+        self.look_later(id, &reason, pause)?;
         if waited >= UNOBSERVED_MS {
             let call = Call::LookUp {
                 action: Action::Stage,

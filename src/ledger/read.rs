@@ -51,12 +51,24 @@ impl Reader {
             return Err(LedgerError::Missing(path.to_path_buf()));
         }
         let sql = |error| LedgerError::from_sqlite(path, error);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = Connection::open_with_flags(path, flags).map_err(sql)?;
-        conn.busy_timeout(Duration::from_secs(2)).map_err(sql)?;
+        let open = |mode| -> Result<Connection, LedgerError> {
+            let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let conn = Connection::open_with_flags(path, flags).map_err(sql)?;
+            conn.busy_timeout(Duration::from_secs(2)).map_err(sql)?;
+            schema::check(&conn, path)?;
+            schema::check_begun(&conn, path)?;
+            Ok(conn)
+        };
+        let conn = match open(OpenFlags::SQLITE_OPEN_READ_ONLY) {
+            // An engine was killed while it changed the file's mode, before its first commit. SQLite has to take
+            // that back first, and a connection that only reads may not.
+            Err(LedgerError::Sqlite { source, .. }) if is_half_changed(&source) => {
+                drop(open(OpenFlags::SQLITE_OPEN_READ_WRITE)?);
+                open(OpenFlags::SQLITE_OPEN_READ_ONLY)
+            }
+            opened => opened,
+        }?;
         conn.set_prepared_statement_cache_capacity(64);
-        schema::check(&conn, path)?;
-        schema::check_begun(&conn, path)?;
         Ok(Self {
             conn,
             path: path.to_path_buf(),
@@ -81,6 +93,16 @@ impl Reader {
     pub(super) fn connection(&self) -> &Connection {
         &self.conn
     }
+}
+
+/// Whether a read failed because an interrupted change must be taken back by one who may write.
+fn is_half_changed(error: &rusqlite::Error) -> bool {
+    use rusqlite::ffi;
+    matches!(
+        error,
+        rusqlite::Error::SqliteFailure(failure, _)
+            if [ffi::SQLITE_READONLY_ROLLBACK, ffi::SQLITE_READONLY_RECOVERY].contains(&failure.extended_code)
+    )
 }
 
 /// Questions over a connection.

@@ -386,6 +386,26 @@ fn a_file_without_tables_is_begun_again() {
 }
 
 #[test]
+fn a_first_write_that_was_cut_off_is_taken_back_by_whoever_reads() {
+    let (dir, path) = place();
+    let other = dir.path().join("other.db");
+    let conn = rusqlite::Connection::open(&other).unwrap();
+    // A cache of a few pages: some of this is in the file before its commit, and what was there is in the journal.
+    conn.execute_batch(
+        "PRAGMA cache_size=1; BEGIN; CREATE TABLE t(x); INSERT INTO t VALUES (randomblob(1000000))",
+    )
+    .unwrap();
+    let journal = |path: &std::path::Path| path.with_extension("db-journal");
+    std::fs::copy(&other, &path).unwrap();
+    std::fs::copy(journal(&other), journal(&path)).unwrap();
+    assert!(std::fs::metadata(&path).unwrap().len() > 100_000);
+    let opened = Reader::open(&path);
+    assert!(matches!(opened, Err(LedgerError::Empty(_))), "{opened:?}");
+    drop(sample(&path));
+    assert_eq!(verify(&path).unwrap().word(), "ok");
+}
+
+#[test]
 fn a_newer_schema_is_refused() {
     let (_dir, path) = place();
     drop(sample(&path));
