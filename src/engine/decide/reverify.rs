@@ -157,7 +157,13 @@ fn staged(job: &JobFacts, rules: Rules<'_>, lineage: &[Upstream], now: TimeMs) -
         let why = format!("staging refused it {} times in a row", job.refusals);
         return Some(for_owner(rules, why, now));
     }
-    let again = Step::Stage(lineage.to_vec());
+    // While it is staged again, nothing below is built upon it.
+    let again = if job.outdated {
+        Step::Stage(lineage.to_vec())
+    } else {
+        let why = "what it was built upon has changed again";
+        Step::NeedsReverify(why.to_owned(), true)
+    };
     match &job.run {
         None => Some(again),
         Some(RunFacts::Going { operation }) => Some(Step::Watch(operation.clone())),
