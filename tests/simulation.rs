@@ -109,6 +109,7 @@ fn seeds_that_failed_before_break_no_rule() {
     let folder = scratch().unwrap();
     for seed in [
         37, 43, 271, 519, 592, 943, 1_202, 1_384, 1_400, 1_422, 1_508, 1_800, 2_122, 2_162, 2_181,
+        2_503, 3_883, 3_934, 5_288, 8_110, 8_186, 9_131,
     ] {
         let outcome = run(seed, Options::default(), folder.path());
         assert_eq!(outcome.violations, [], "seed {seed}");

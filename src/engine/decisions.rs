@@ -178,6 +178,9 @@ impl Engine {
                 )),
             },
             Act::HandOver { .. } if facts.state.has_ended() => Err("the job has ended".to_owned()),
+            Act::HandOver { .. } if facts.production.is_some() && !facts.confirmed => {
+                Err("it has just been cut over; roll it back if it should not be".to_owned())
+            }
             Act::HandOver { reason } if reason.trim().is_empty() => {
                 Err("a reason is needed".to_owned())
             }

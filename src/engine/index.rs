@@ -45,6 +45,13 @@ impl JobIndex {
     fn is_over(&self) -> bool {
         self.view.state.has_ended() && !self.unsettled && !self.returning
     }
+
+    /// Whether a step can be due: also of a job that a person has, whose last operation is in doubt or which the
+    /// contract gives up.
+    pub(super) fn has_more_to_do(&self) -> bool {
+        let to_cancel = self.retired.is_some() && self.view.state != JobState::Cancelled;
+        !self.is_over() || self.look || to_cancel
+    }
 }
 
 /// Further along first, then upstream first, then the source's order.

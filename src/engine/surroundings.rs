@@ -44,7 +44,8 @@ pub struct UpstreamView {
     pub built_upon: Option<Digest>,
     /// The config in production and what it was built upon, if it is there.
     pub production: Option<(Digest, Option<Digest>)>,
-    /// In production, and to be staged anew: what is below it must wait for that.
+    /// To be staged anew, as what it was built upon has changed or its run was taken away: what is below it must wait
+    /// for that.
     pub outdated: bool,
 }
 
@@ -56,7 +57,7 @@ impl UpstreamView {
     pub fn settled(&self) -> Option<Upstream> {
         let own = |config: &Digest, side| (config.clone(), side, self.built_upon.clone());
         let (config_digest, side, lineage) = match (self.state, &self.config) {
-            (JobState::Reconciled | JobState::AwaitingApproval, Some(config)) => {
+            (JobState::Reconciled | JobState::AwaitingApproval, Some(config)) if !self.outdated => {
                 own(config, Side::Staging)
             }
             (JobState::CutOver, Some(config)) => own(config, Side::Production),
@@ -227,6 +228,14 @@ fn built_upon(facts: &JobFacts) -> Option<Digest> {
     facts.production_lineage.clone()
 }
 
+/// Whether a job that was judged lost the run that it was judged by.
+fn run_is_gone(facts: &JobFacts) -> bool {
+    matches!(
+        facts.state,
+        JobState::Reconciled | JobState::AwaitingApproval
+    ) && !matches!(facts.run, Some(RunFacts::Succeeded { .. }))
+}
+
 /// An upstream view from facts.
 pub fn upstream_view(facts: &JobFacts) -> UpstreamView {
     UpstreamView {
@@ -240,7 +249,7 @@ pub fn upstream_view(facts: &JobFacts) -> UpstreamView {
             .as_ref()
             .and(facts.production_config.clone())
             .map(|config| (config, facts.production_lineage.clone())),
-        outdated: facts.outdated,
+        outdated: facts.outdated || run_is_gone(facts),
     }
 }
 

@@ -142,7 +142,7 @@ impl Engine {
             .index
             .jobs
             .iter()
-            .filter(|(_, job)| !job.view.state.has_ended() || job.look)
+            .filter(|(_, job)| job.has_more_to_do())
             .map(|(id, _)| id.clone())
             .collect();
         for id in &open {

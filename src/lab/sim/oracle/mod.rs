@@ -204,6 +204,8 @@ pub(super) struct Oracle {
     actions: BTreeMap<String, u64>,
     /// After an unclean stop: nothing may be started yet.
     only_reads: bool,
+    /// Whether any engine came as far as an entry of its own: only then is a stop known to be unclean.
+    engine_was_there: bool,
     /// Open differences, and the job that each is about.
     drift: BTreeMap<DriftId, JobId>,
     /// Jobs that lost a staging run to strangers.
@@ -233,6 +235,7 @@ impl Oracle {
             cutovers: BTreeMap::new(),
             actions: BTreeMap::new(),
             only_reads: false,
+            engine_was_there: false,
             drift: BTreeMap::new(),
             taken: BTreeSet::new(),
             expected: BTreeSet::new(),
@@ -336,6 +339,10 @@ impl Oracle {
             Event::AlertRaised { rule, .. } if rule == "stall" => self.stall_alert = true,
             Event::AlertCleared { rule, .. } if rule == "stall" => self.stall_alert = false,
             Event::DecisionSubmitted { decision, act, .. } => {
+                // Undone by hand, whether or not the engine believes it.
+                if let (Act::Compensate { .. }, Some(job)) = (act, &row.job) {
+                    self.taken.insert(job.clone());
+                }
                 let log = DecisionLog {
                     by: row.actor.trim_start_matches("person:").to_owned(),
                     job: row.job.clone().unwrap_or_else(|| JobId::from("")),
@@ -374,7 +381,7 @@ impl Oracle {
                 continue;
             };
             let stands = match up.state {
-                JobState::Reconciled | JobState::AwaitingApproval => {
+                JobState::Reconciled | JobState::AwaitingApproval if up.run_stands => {
                     up.config.clone().map(|config| (config, up.built_upon()))
                 }
                 JobState::CutOver => up.verified(),
@@ -383,9 +390,12 @@ impl Oracle {
                     .production
                     .clone()
                     .or_else(|| Some((up.definition.clone(), None))),
-                JobState::Pending | JobState::Working | JobState::Staged | JobState::Reverify => {
-                    None
-                }
+                JobState::Pending
+                | JobState::Working
+                | JobState::Staged
+                | JobState::Reconciled
+                | JobState::AwaitingApproval
+                | JobState::Reverify => None,
             };
             let (config, upon) = stands.ok_or_else(|| id.clone())?;
             list.push((id.clone(), config, upon));

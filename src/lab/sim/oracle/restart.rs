@@ -13,6 +13,9 @@ impl Oracle {
         if kind == MeddleKind::TakeRun {
             self.taken.insert(job.clone());
         }
+        if !self.engine_was_there {
+            return;
+        }
         let listed = self.terms.lists_production;
         let Some(own) = self.jobs.get(job) else {
             return;
@@ -40,9 +43,11 @@ impl Oracle {
     pub(super) fn read_restart(&mut self, row: &EventRow, event: &Event) {
         match event {
             Event::EngineStarted {
-                after_clean_stop: false,
-                ..
-            } => self.only_reads = true,
+                after_clean_stop, ..
+            } => {
+                self.engine_was_there = true;
+                self.only_reads |= !after_clean_stop;
+            }
             Event::DriftFound { item, about, .. } => {
                 let about = JobId::from(about.as_str());
                 self.expected.remove(&about);
