@@ -70,6 +70,8 @@ fn odds(scenario: &mut Scenario, draw: &mut Stream) {
     faults.lost_before = faults.lost_before.min(120);
     faults.contradicts = 0;
     faults.no_answer = 0;
+    // `Auto` takes the world's word for what it does not show yet, and a person takes the job: no run decided that.
+    faults.slow = 0;
     // What an outage spoils is given back: a share of its own, which is not calculated here.
     faults.outages.clear();
     faults.worker_fails = 0;
