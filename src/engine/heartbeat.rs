@@ -159,3 +159,57 @@ fn reason(overview: &Overview, active: usize) -> String {
         parts.join(", ")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Seq;
+
+    const NOW: TimeMs = TimeMs(1_700_000_000_000);
+
+    fn stall_alerts(overdue: u64, stuck: u64, open: bool) -> Vec<Event> {
+        let overview = Overview {
+            jobs: 3,
+            stalled: overdue,
+            ..Overview::default()
+        };
+        let alerts: Vec<AlertRow> = open
+            .then(|| AlertRow {
+                seq: Seq(1),
+                job: None,
+                rule: "stall".to_owned(),
+                evidence: String::new(),
+                raised_at: NOW,
+                cleared_at: None,
+                cleared_why: String::new(),
+            })
+            .into_iter()
+            .collect();
+        let mut heart = Heart::new(1_000, None, NOW);
+        let mut said = heart.beat(NOW, &overview, &alerts, (0, stuck), None, 0);
+        assert!(
+            matches!(said.remove(0), Event::Heartbeat { .. }),
+            "a beat says why it decided so"
+        );
+        said
+    }
+
+    #[test]
+    fn a_stall_is_told_once_and_taken_back() {
+        for (overdue, stuck) in [(1, 0), (0, 1), (2, 3)] {
+            let said = stall_alerts(overdue, stuck, false);
+            assert!(
+                matches!(&said[..], [Event::AlertRaised { rule, .. }] if rule == "stall"),
+                "{overdue} {stuck}: {said:?}"
+            );
+            assert_eq!(stall_alerts(overdue, stuck, true), [], "it is told already");
+        }
+        let over = stall_alerts(0, 0, true);
+        assert!(matches!(&over[..], [Event::AlertCleared { rule, .. }] if rule == "stall"));
+    }
+
+    #[test]
+    fn a_healthy_wait_is_no_stall() {
+        assert_eq!(stall_alerts(0, 0, false), []);
+    }
+}

@@ -84,3 +84,34 @@ pub fn of_goal(row: &ProgressRow, rule: &SpinRule, view: &SpinView) -> Option<Fi
         .flatten()
         .find(|finding| !view.overruled.contains(&finding.rule))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_goes_round_from_the_threshold_on_and_not_before() {
+        let rule = SpinRule::default();
+        let (rounds, tokens) = (
+            u64::from(rule.rounds_without_pass),
+            rule.tokens_without_pass,
+        );
+        let none = SpinView::default();
+        let row = |rounds, tokens| ProgressRow {
+            rounds,
+            tokens,
+            ..ProgressRow::default()
+        };
+        assert_eq!(of_goal(&row(rounds - 1, tokens - 1), &rule, &none), None);
+        let found = of_goal(&row(0, tokens), &rule, &none).unwrap();
+        assert_eq!(found.rule, SpinKind::TokensWithoutPass);
+        assert_eq!((found.count, found.limit), (tokens, tokens));
+        let found = of_goal(&row(rounds, 0), &rule, &none).unwrap();
+        assert_eq!(found.rule, SpinKind::RoundsWithoutPass);
+        let overruled = SpinView {
+            overruled: [SpinKind::TokensWithoutPass].into(),
+            ..SpinView::default()
+        };
+        assert_eq!(of_goal(&row(0, tokens), &rule, &overruled), None);
+    }
+}
