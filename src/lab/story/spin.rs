@@ -20,7 +20,7 @@ pub const STORY: Story = Story {
 /// Jobs of the story.
 const JOBS: usize = 12;
 /// Its worker paints the same change over.
-const PAINTER: &str = "stg_orders";
+const PAINTER: &str = "stg_campaign_spend";
 /// Its worker fails the same check again and again.
 const STUBBORN: &str = "stg_returns";
 /// Attempts of the stubborn job after which its worker gets it right.

@@ -260,9 +260,12 @@ impl Stage {
         self.lines.push(line);
     }
 
-    /// Keeps a figure for the end.
+    /// Keeps a figure for the end, to two decimals.
     pub fn figure(&mut self, name: &str, value: impl Into<Value>) {
-        self.figures.insert(name.to_owned(), value.into());
+        let value = value.into();
+        let rounded = value.as_f64().filter(|_| value.is_f64());
+        let value = rounded.map_or(value, |own| Value::from((own * 100.0).round() / 100.0));
+        self.figures.insert(name.to_owned(), value);
     }
 
     /// States what must be true, with what was seen.
