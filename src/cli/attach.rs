@@ -14,6 +14,7 @@ use crate::tui::theme::Theme;
 use crate::tui::{
     self, ColourWhen, EngineHandle, EngineHere, Leave, Options, TuiError, locale_is_utf8,
 };
+use crate::world::process::own_program;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt as _;
@@ -285,7 +286,7 @@ fn go_on_headless(what: &Launch<'_>, screen: &Screen) -> Result<PathBuf, CliErro
     if what.practice_owner {
         words.push("--practice-owner".into());
     }
-    let mut child = Command::new(std::env::current_exe().map_err(failed)?)
+    let mut child = Command::new(own_program().map_err(failed)?)
         .args(words)
         .stdin(Stdio::null())
         .stdout(file)

@@ -92,6 +92,11 @@ pub trait Operator: Send {
     fn raises(&self) -> bool {
         false
     }
+
+    /// Whether it had nothing to decide for so long that it never will.
+    fn gives_up(&self, _now: TimeMs) -> bool {
+        false
+    }
 }
 
 /// What a call in progress was for.

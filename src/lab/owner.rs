@@ -18,6 +18,9 @@ const ANSWER: &str = "Nothing is known beside what is written down. Go by the ev
 /// Far longer than the practice world ever hides what was created.
 const SURELY_VISIBLE_MS: i64 = 4 * 3_600_000;
 
+/// Far longer than anything in the practice world takes.
+const NOTHING_COMES_MS: i64 = 30 * 24 * 3_600_000;
+
 /// Answers the oldest question, or approves the oldest request, each time.
 #[derive(Debug)]
 pub struct PracticeOwner {
@@ -25,6 +28,8 @@ pub struct PracticeOwner {
     workdays: Workdays,
     each_ms: i64,
     free_at: TimeMs,
+    /// When it last had something to decide.
+    decided_at: TimeMs,
 }
 
 impl PracticeOwner {
@@ -36,6 +41,7 @@ impl PracticeOwner {
             workdays,
             each_ms,
             free_at: now.plus_ms(each_ms),
+            decided_at: now,
         }
     }
 }
@@ -96,6 +102,29 @@ impl Operator for PracticeOwner {
             return Ok(Vec::new());
         }
         self.free_at = now.plus_ms(self.each_ms);
+        let decided = self.decide(now, ledger)?;
+        if !decided.is_empty() {
+            self.decided_at = now;
+        }
+        Ok(decided)
+    }
+
+    fn next(&self, now: TimeMs) -> Option<TimeMs> {
+        let at = self.free_at.max(now.plus_ms(1));
+        Some(if is_working(&self.workdays, at) {
+            at
+        } else {
+            next_working(&self.workdays, at)
+        })
+    }
+
+    fn gives_up(&self, now: TimeMs) -> bool {
+        now.since(self.decided_at) > NOTHING_COMES_MS
+    }
+}
+
+impl PracticeOwner {
+    fn decide(&self, now: TimeMs, ledger: &Ledger) -> Result<Vec<Entry>, LedgerError> {
         let account = Account(PRACTICE_OWNER.to_owned());
         if let Some(asked) = ledger.read().open_questions(&self.goal)?.into_iter().next() {
             let act = match asked.is_sample() {
@@ -132,14 +161,5 @@ impl Operator for PracticeOwner {
         Ok(vec![decide::entry(
             &self.goal, &first.job, act, &account, "", now, now,
         )])
-    }
-
-    fn next(&self, now: TimeMs) -> Option<TimeMs> {
-        let at = self.free_at.max(now.plus_ms(1));
-        Some(if is_working(&self.workdays, at) {
-            at
-        } else {
-            next_working(&self.workdays, at)
-        })
     }
 }

@@ -145,6 +145,20 @@ fn last_line(bytes: &[u8]) -> Option<String> {
     Some(line.trim().chars().take(300).collect())
 }
 
+/// This program, as it can be started again. Its file may have been replaced since, by an upgrade: then the path is
+/// gone, and what runs is started through the kernel's own link to it, so that an engine's workers are of its version.
+///
+/// # Errors
+/// When the path of this program is not known.
+pub fn own_program() -> std::io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    let running = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
+    Ok(match path.exists() || !running.exists() {
+        true => path,
+        false => running,
+    })
+}
+
 /// Words of a command line as the goal file writes them: those that begin with `./` or `../` start at
 /// `base_dir`, and a first word `dogwatch` is this binary.
 ///
@@ -155,7 +169,7 @@ pub fn resolve_words(words: &[String], base_dir: &Path) -> Result<Vec<String>, S
     let mut resolved = Vec::with_capacity(words.len());
     for (index, word) in words.iter().enumerate() {
         if index == 0 && word == "dogwatch" {
-            let exe = std::env::current_exe()
+            let exe = own_program()
                 .map_err(|error| format!("the path of dogwatch itself is not known: {error}"))?;
             resolved.push(exe.to_string_lossy().into_owned());
         } else if word.starts_with("./") || word.starts_with("../") {

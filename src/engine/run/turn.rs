@@ -196,8 +196,12 @@ impl Engine {
             return Ok((!self.settings.stay_after_end).then_some(Finish::Ended));
         }
         let slots = self.goal.contract.limits.concurrent_jobs as usize;
-        let idle = !self.index.has_ready(slots) && self.operator.is_none();
-        let only_people = self.settings.exit_when_waiting && idle && self.index.only_people();
+        let nobody = match &self.operator {
+            None => self.settings.exit_when_waiting,
+            // On a virtual clock the years would go by.
+            Some(operator) => !self.settings.stay_after_end && operator.gives_up(self.now),
+        };
+        let only_people = nobody && !self.index.has_ready(slots) && self.index.only_people();
         Ok(match only_people || self.is_stopped_for_good() {
             true if self.stopped => Some(Finish::Budget),
             true => Some(Finish::OnlyPeople),
