@@ -194,7 +194,7 @@ fn one_row(term: &mut Term, engine: &mut Ledger) -> Figure {
             blobs: vec![],
         })
         .unwrap();
-    term.sees("an operator paused it");
+    term.sees("‖ paused");
     std::thread::sleep(Duration::from_secs(2));
     let bytes = (term.bytes() - before) as f64;
     Figure::new("one changed row", "bytes", bytes, amount(2_000.0))

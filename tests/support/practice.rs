@@ -291,7 +291,7 @@ pub fn wrong_effects(world: &Connection, ledger: &Connection) -> Vec<String> {
         ),
         (
             "tries of one config beyond the limit",
-            "select job from staging_jobs group by job, config_digest having count(*) > 3",
+            "select job from staging_jobs group by job, config_digest having count(*) > 5",
         ),
     ] {
         wrong.extend(

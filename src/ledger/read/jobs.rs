@@ -254,12 +254,13 @@ impl View<'_> {
     ) -> Answer<BTreeMap<JobId, u64>> {
         let mut held = BTreeMap::new();
         for job in jobs {
+            // CROSS JOIN keeps the order: otherwise all 100,000 jobs may be read for each of the named.
             let count = self.count(
                 "WITH RECURSIVE below(job) AS (
                    SELECT job FROM lineage WHERE goal = ?1 AND upstream = ?2
-                   UNION SELECT lineage.job FROM below JOIN lineage ON goal = ?1 AND upstream = below.job
+                   UNION SELECT lineage.job FROM below CROSS JOIN lineage ON goal = ?1 AND upstream = below.job
                    LIMIT ?3)
-                 SELECT count(*) FROM below JOIN jobs ON jobs.goal = ?1 AND jobs.job = below.job
+                 SELECT count(*) FROM below CROSS JOIN jobs ON jobs.goal = ?1 AND jobs.job = below.job
                  WHERE below.job <> ?2 AND state NOT IN ('cut_over', 'handed_over', 'cancelled')",
                 params![goal.as_str(), job.as_str(), MAX_HELD],
             )?;
