@@ -92,6 +92,7 @@ impl Bench {
             config: config.to_owned(),
             config_digest: digest,
             upstream: Vec::new(),
+            logical_date: None,
             at: now(),
         }
     }

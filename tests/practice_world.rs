@@ -5,7 +5,7 @@
     reason = "a test that meets something else than it expects has failed"
 )]
 
-use dogwatch::model::{Action, Digest, FailureClass, JobId, OperationId, TimeMs};
+use dogwatch::model::{Action, Digest, FailureClass, JobId, LogicalDate, OperationId, TimeMs};
 use dogwatch::world::World;
 use dogwatch::world::ports::{
     Cell, Effect, EffectRef, EffectRequest, FiringQuestion, Lookup, RunState, Side, Source as _,
@@ -81,6 +81,7 @@ impl Practice {
             config: definition.render().unwrap(),
             config_digest: Digest("d".repeat(64)),
             upstream: Vec::new(),
+            logical_date: None,
             at: START,
         }
     }
@@ -738,7 +739,7 @@ fn ops_jobs_show_what_they_did() {
     let practice = Practice::new(Faults::none());
     let world: World = practice.world.ports();
     let probe = world.probe.unwrap();
-    let facts = |side, job: &str| probe.run_facts(side, &JobId::from(job)).unwrap().value;
+    let facts = |side, job: &str| probe.run_facts(side, &JobId::from(job), None).unwrap().value;
     let [one, two] = facts(Side::Legacy, "imp_nondeterministic")
         .try_into()
         .unwrap();
@@ -770,12 +771,68 @@ fn ops_jobs_show_what_they_did() {
     );
 }
 
+/// `exp_carrier_manifest` lists what is shipped on the logical day, and every sixth day there are shipments.
+#[test]
+fn a_job_is_staged_and_compared_for_another_date() {
+    let practice = Practice::new(Faults::none());
+    let job = JobId::from("exp_carrier_manifest");
+    assert_eq!(practice.sums("legacy", job.as_str()).rows, 0);
+    let dates = practice.world.other_dates(&job).unwrap().value;
+    assert_eq!(dates, [LogicalDate::from("2024-03-26")]);
+    let none = |job: &str| practice.world.other_dates(&JobId::from(job)).unwrap().value;
+    assert_eq!(none("ops_backup"), []);
+    let tables = "select count(*) from sqlite_master where name like 'legacy\\_4%' escape '\\'";
+    assert_eq!(practice.count(tables), 0, "looking leaves nothing behind");
+
+    let date = dates.first();
+    let table = |side| practice.world.table(side, &job, job.as_str(), date);
+    let rows = |name: &str| golden::of_table(&practice.file(), name).unwrap();
+    let stage = |id: &str, sql: &str| {
+        let mut definition = careful(job.as_str(), &["fct_shipments"]);
+        definition.sql = definition.sql.map(|old| old.replace("{{ day }}", sql));
+        let mut request = practice.request(Action::Stage, id, &definition);
+        request.logical_date = date.cloned();
+        let state = practice.stage_request(&request);
+        let RunState::Succeeded { log } = state else {
+            panic!("{state:?}")
+        };
+        assert!(log.contains("for 2024-03-26"), "{log}");
+        rows(&table(Side::Staging))
+    };
+    let right = stage("right", "{{ day }}");
+    assert_eq!(right.rows, 236);
+    assert_eq!(right, rows(&table(Side::Legacy)));
+    // The run day's own tables are what they were.
+    assert_eq!(practice.sums("staging", job.as_str()).rows, 0);
+    // What goes by the clock on the wall differs on that date.
+    assert_ne!(stage("wrong", "today()"), right);
+
+    // Upstream jobs in production have run for the run day only: their definitions are run for the date.
+    let mut upstream = careful("fct_shipments", &["stg_shipments"]);
+    upstream.sql = upstream
+        .sql
+        .map(|sql| sql.replace("from stg_shipments s", "from stg_shipments s where s.shipment_id % 2 = 0"));
+    let cut_over = practice.request(Action::CutOver, "cut over", &upstream);
+    let effect = practice.world.effect(&cut_over).value;
+    assert!(matches!(effect, Effect::Applied(_)), "{effect:?}");
+    let half = stage("upon production", "{{ day }}").rows;
+    assert!((1..236).contains(&half), "{half}");
+
+    let mut request = practice.request(Action::Stage, "no date", &careful(job.as_str(), &[]));
+    request.logical_date = Some(LogicalDate::from("yesterday"));
+    let effect = practice.world.effect(&request).value;
+    assert!(
+        matches!(&effect, Effect::Refused { why, class: FailureClass::Job, .. } if why == "yesterday is no date"),
+        "{effect:?}"
+    );
+}
+
 #[test]
 fn the_warehouse_only_reads() {
     let practice = Practice::new(Faults::none());
     let table = practice
         .world
-        .table(Side::Legacy, &JobId::from("dim_store"), "dim_store");
+        .table(Side::Legacy, &JobId::from("dim_store"), "dim_store", None);
     let rows = practice
         .world
         .query(&format!("select count(*) as n from {table}"))
@@ -847,6 +904,7 @@ fn more_jobs_are_replicas_over_smaller_tables() {
         Side::Legacy,
         &JobId::from("fct_orders_0002"),
         "fct_orders_0002",
+        None,
     );
     assert_eq!(name, "legacy__fct_orders_0002");
     let file = Connection::open(dir.path().join("w.db")).unwrap();
@@ -930,7 +988,7 @@ fn baseline(practice: &Practice, job: &SourceJob) -> Result<(), String> {
         };
     }
     let probe = ports.probe.unwrap();
-    let facts = |side| probe.run_facts(side, &job.id).unwrap().value;
+    let facts = |side| probe.run_facts(side, &job.id, None).unwrap().value;
     let (old, new) = (facts(Side::Legacy), facts(Side::Staging));
     let equal = old
         .iter()
@@ -1025,12 +1083,13 @@ fn a_large_world_makes_tables_as_they_are_needed() {
         config: config.unwrap(),
         config_digest: Digest("d".repeat(64)),
         upstream: Vec::new(),
+        logical_date: None,
         at: START,
     };
     let effect = world.effect(&request).value;
     assert!(matches!(effect, Effect::Applied(_)), "{effect:?}");
     let sums = |side: Side| {
-        let name = world.table(side, &job.id, table);
+        let name = world.table(side, &job.id, table, None);
         let sql =
             format!("select count(*), sum(customer_id * orders), sum(gross_cents) from {name}");
         world.query(&sql).unwrap().value.rows
@@ -1093,6 +1152,7 @@ fn numbered(n: u32) -> EffectRequest {
         config: definition.render().unwrap(),
         config_digest: Digest("d".repeat(64)),
         upstream: Vec::new(),
+        logical_date: None,
         at: START,
     }
 }

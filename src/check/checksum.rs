@@ -133,8 +133,8 @@ impl Checker for Checksum {
         let mut run = Run {
             columns,
             dialect,
-            old_table: warehouse.table(Side::Legacy, input.job, &output.table),
-            new_table: warehouse.table(input.side, input.job, &output.table),
+            old_table: warehouse.table(Side::Legacy, input.job, &output.table, input.logical_date),
+            new_table: warehouse.table(input.side, input.job, &output.table, input.logical_date),
             side: input.side,
             settings,
             meter: Meter::new(warehouse),
@@ -182,7 +182,7 @@ impl Run<'_> {
                 let text = "0 rows on both sides, which the contract allows";
                 (Verdict::Pass, text.to_owned())
             } else {
-                let text = "0 rows on both sides: nothing was compared; judge another day, or set allow_empty";
+                let text = "0 rows on both sides: nothing was compared; compare another date, or set allow_empty";
                 (Verdict::Inconclusive, text.to_owned())
             });
         }

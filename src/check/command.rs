@@ -91,6 +91,8 @@ struct Request<'a> {
     config: &'a str,
     staged: &'a crate::world::ports::EffectRef,
     side: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logical_date: Option<&'a crate::model::LogicalDate>,
     /// Unix milliseconds, as in all requests to adapters.
     at: crate::model::TimeMs,
     params: &'a Map<String, Value>,
@@ -180,6 +182,7 @@ fn spec(input: &CheckInput<'_>, settings: &Settings) -> Result<ProcessSpec, Port
         config: input.config,
         staged: input.staged,
         side: input.side.word(),
+        logical_date: input.logical_date,
         at: input.at,
         params: &input.clause.params,
     };

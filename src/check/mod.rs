@@ -23,7 +23,7 @@ pub mod warehouse;
 pub use crate::world::sqlite_functions::register_sqlite_functions;
 
 use crate::contract::{Checkers, Clause};
-use crate::model::{Digest, JobId, TimeMs, Verdict};
+use crate::model::{Digest, JobId, LogicalDate, TimeMs, Verdict};
 use crate::world::World;
 use crate::world::ports::{EffectRef, Output, PortError, Side, Timed};
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,8 @@ pub struct CheckInput<'a> {
     pub side: Side,
     /// The world; a checker only reads.
     pub world: &'a World,
+    /// The logical date that is compared; absent for the one that the target chose itself.
+    pub logical_date: Option<&'a LogicalDate>,
     /// The engine's time.
     pub at: TimeMs,
     /// Where relative paths of the goal file start.
@@ -74,6 +76,11 @@ pub trait Checker: Send + Sync {
     /// Digest of everything that decides its verdict; part of each pass's validity key. A change of a
     /// checker's meaning changes this.
     fn digest(&self, clause: &Clause, base_dir: &Path) -> Digest;
+
+    /// Whether it looks at what a run did, and so at one logical date.
+    fn looks_at_run(&self) -> bool {
+        true
+    }
 
     /// What is wrong with a clause's parameters, for `dogwatch check`; empty when nothing is.
     fn problems(&self, clause: &Clause) -> Vec<String>;

@@ -90,8 +90,8 @@ impl Checker for Report {
             Ok(numbers) => numbers,
             Err(why) => return Ok(done(Evidence::bare(Verdict::Unverified, why), meter)),
         };
-        let old_table = warehouse.table(Side::Legacy, input.job, &output.table);
-        let new_table = warehouse.table(input.side, input.job, &output.table);
+        let old_table = warehouse.table(Side::Legacy, input.job, &output.table, input.logical_date);
+        let new_table = warehouse.table(input.side, input.job, &output.table, input.logical_date);
         let old = match ask(&mut meter, &numbers, &old_table, input.job)? {
             Ok(cells) => cells,
             Err(what) => {
@@ -216,7 +216,7 @@ fn judge(seen: &[Seen], side: Side, allow_empty: bool) -> (Verdict, String) {
     if seen.iter().all(|one| one.is_hollow) && !allow_empty {
         return (
             Verdict::Inconclusive,
-            "every number is zero or absent on both sides: nothing was compared; judge another day, or set \
+            "every number is zero or absent on both sides: nothing was compared; compare another date, or set \
              allow_empty"
                 .to_owned(),
         );

@@ -50,8 +50,8 @@ impl Checker for RowCount {
             Ok(allow_empty) => allow_empty,
             Err(why) => return Ok(unverified(why)),
         };
-        let old_table = warehouse.table(Side::Legacy, input.job, &output.table);
-        let new_table = warehouse.table(input.side, input.job, &output.table);
+        let old_table = warehouse.table(Side::Legacy, input.job, &output.table, input.logical_date);
+        let new_table = warehouse.table(input.side, input.job, &output.table, input.logical_date);
         let mut meter = Meter::new(warehouse);
         let old = count(&mut meter, &old_table)?;
         let new = match &old {
@@ -112,7 +112,7 @@ fn judge(
         ),
         (Ok(0), Ok(0)) if !allow_empty => (
             Verdict::Inconclusive,
-            "0 rows on both sides: nothing was compared; judge another day, or set allow_empty"
+            "0 rows on both sides: nothing was compared; compare another date, or set allow_empty"
                 .to_owned(),
         ),
         (Ok(old), Ok(new)) if old == new => {

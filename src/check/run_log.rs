@@ -43,8 +43,8 @@ impl Checker for RunLog {
             let why = "the goal has no probe that knows of runs";
             return Ok(Timed::now(Evidence::bare(Verdict::Unverified, why)));
         };
-        let old = probe.run_facts(Side::Legacy, input.job)?;
-        let new = probe.run_facts(input.side, input.job)?;
+        let old = probe.run_facts(Side::Legacy, input.job, input.logical_date)?;
+        let new = probe.run_facts(input.side, input.job, input.logical_date)?;
         let (verdict, summary) = judge(&old.value, &new.value, input.side);
         let mut evidence = Evidence::bare(verdict, summary);
         for (name, runs) in [("old", &old.value), ("new", &new.value)] {

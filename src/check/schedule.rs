@@ -156,6 +156,10 @@ impl Checker for Schedule {
         digest_parts([self.name(), VERSION])
     }
 
+    fn looks_at_run(&self) -> bool {
+        false
+    }
+
     fn problems(&self, clause: &Clause) -> Vec<String> {
         settings(clause).err().unwrap_or_default()
     }

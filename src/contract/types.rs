@@ -246,6 +246,8 @@ pub struct Limits {
     pub repair_rounds: u32,
     /// Jobs worked on at once.
     pub concurrent_jobs: u32,
+    /// Other logical dates that a job is staged for where nothing could be compared.
+    pub other_dates: u32,
 }
 
 impl Default for Limits {
@@ -254,6 +256,7 @@ impl Default for Limits {
             staging_tries: 3,
             repair_rounds: 4,
             concurrent_jobs: 8,
+            other_dates: 3,
         }
     }
 }

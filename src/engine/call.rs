@@ -2,7 +2,7 @@
 
 use crate::check::{CheckInput, Evidence, checker};
 use crate::contract::{Clause, Strategy};
-use crate::model::{Action, JobId, OperationId, TimeMs, Verdict};
+use crate::model::{Action, JobId, LogicalDate, OperationId, TimeMs, Verdict};
 use crate::worker::chat::redact::Redactor;
 use crate::worker::provider::{
     Cancel, Provider, TurnFailure, TurnFailureClass, TurnLimits, TurnReply, TurnRequest,
@@ -56,6 +56,11 @@ pub enum Call {
         /// The job.
         job: JobId,
     },
+    /// For which other logical dates can the old output be compared?
+    OtherDates {
+        /// The job.
+        job: JobId,
+    },
     /// What does the source list now?
     ListSource,
     /// What is in production now?
@@ -102,6 +107,8 @@ pub struct ToolQuery {
     pub table: String,
     /// As the model wrote it.
     pub sql: String,
+    /// The logical date that its staging run was for, if the target did not choose it.
+    pub logical_date: Option<LogicalDate>,
 }
 
 /// Why a model's query has no rows.
@@ -128,6 +135,8 @@ pub struct CheckCall {
     pub config: String,
     /// The staging run.
     pub staged: EffectRef,
+    /// The logical date that it was for, if the target did not choose it.
+    pub logical_date: Option<LogicalDate>,
     /// The engine's time.
     pub at: TimeMs,
 }
@@ -151,6 +160,8 @@ pub enum Reply {
     ToolQuery(Result<String, ToolQueryError>),
     /// Of `OldHost`.
     OldHost(Result<String, String>),
+    /// Of `OtherDates`.
+    OtherDates(Result<Vec<LogicalDate>, PortError>),
     /// Of `ListSource`.
     Source(Result<Vec<SourceJob>, PortError>),
     /// Of `ListProduction`.
@@ -212,6 +223,7 @@ pub fn perform(call: &Call, context: &Context) -> Timed<Reply> {
                 took_ms: 1_000,
             },
         },
+        Call::OtherDates { job } => map_result(world.source.other_dates(job), Reply::OtherDates),
         Call::ListSource => map_result(world.source.list(), Reply::Source),
         Call::ListProduction => map_result(world.target.production(), Reply::Production),
         Call::Consequences { job, config, at } => map_result(
@@ -263,6 +275,7 @@ fn tool_query(call: &ToolQuery, context: &Context) -> Timed<Reply> {
         &call.job,
         &[&call.table],
         &[Side::Legacy, Side::Staging],
+        call.logical_date.as_ref(),
     );
     match worker_sql::query(warehouse.as_ref(), &tables, &call.sql) {
         Ok(timed) => map(timed, |rows| Reply::ToolQuery(Ok(rows.to_text()))),
@@ -285,7 +298,7 @@ fn judge(call: &CheckCall, context: &Context) -> Result<Timed<Evidence>, PortErr
             queries: Vec::new(),
         }));
     };
-    checker.check(&CheckInput {
+    let judged = checker.check(&CheckInput {
         clause: &call.clause,
         job: &call.job,
         output: call.output.as_ref(),
@@ -294,8 +307,16 @@ fn judge(call: &CheckCall, context: &Context) -> Result<Timed<Evidence>, PortErr
         staged: &call.staged,
         side: Side::Staging,
         world: &context.world,
+        logical_date: call.logical_date.as_ref(),
         at: call.at,
         base_dir: &context.base_dir,
+    });
+    judged.map(|mut timed| {
+        // Whoever reads a verdict sees that it is not about the date that everybody expects.
+        if let Some(date) = call.logical_date.as_ref().filter(|_| checker.looks_at_run()) {
+            timed.value.summary.push_str(&format!(" (compared for {date})"));
+        }
+        timed
     })
 }
 

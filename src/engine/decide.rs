@@ -63,6 +63,8 @@ pub enum Step {
     Watch(OperationId),
     /// Judge a clause on the staging run.
     Check(ClauseId, Vec<Upstream>),
+    /// This clause found nothing to compare, for this reason: ask for another logical date.
+    OtherDate(ClauseId, String),
     /// The config failed for good; the attempt ends.
     FailConfig(Vec<String>),
     /// All clauses pass.
@@ -115,7 +117,7 @@ pub fn decide(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: Time
         .or_else(|| reverify::reverify(job, rules, around, now))
         .or_else(|| prepare(job, rules, around, now))
         .or_else(|| stage(job, rules, around, now))
-        .or_else(|| check(job, around, now))
+        .or_else(|| check(job, rules, around, now))
         .unwrap_or_else(|| gate::gate(job, rules, around, now));
     let step = spin::hold(step, &around.spin, now);
     hold(within_walls(step, around, now), around, now)
@@ -430,7 +432,7 @@ fn valid_verdict<'a>(
     valid.then_some((own.verdict, own.summary.as_str()))
 }
 
-fn check(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Step> {
+fn check(job: &JobFacts, rules: Rules<'_>, around: &Surroundings, now: TimeMs) -> Option<Step> {
     let lineage = around.lineage().ok()?;
     for clause in in_order(around) {
         match valid_verdict(job, clause, &lineage) {
@@ -441,10 +443,14 @@ fn check(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Step> {
                     clause.id
                 )));
             }
+            Some((Verdict::Inconclusive, why)) if may_change_date(job, rules) => {
+                return Some(Step::OtherDate(clause.id.clone(), why.to_owned()));
+            }
             Some((verdict, why)) => {
                 return Some(Step::FailConfig(vec![format!(
-                    "clause {}: {verdict}: {why}",
-                    clause.id
+                    "clause {}: {verdict}: {why}{}",
+                    clause.id,
+                    dates_tried(job, verdict)
                 )]));
             }
             None => return Some(judge(job, clause, lineage, around, now)),
@@ -456,6 +462,28 @@ fn check(job: &JobFacts, around: &Surroundings, now: TimeMs) -> Option<Step> {
         ));
     }
     None
+}
+
+/// Whether the source is asked for another logical date. A job in production is not moved to one: what was
+/// approved was judged on the date it has.
+fn may_change_date(job: &JobFacts, rules: Rules<'_>) -> bool {
+    let dates = &job.dates;
+    job.production.is_none()
+        && !dates.exhausted
+        && dates.chosen.len() < rules.contract.limits.other_dates as usize
+}
+
+/// What was done about a clause that had nothing to compare.
+fn dates_tried(job: &JobFacts, verdict: Verdict) -> String {
+    match (verdict, job.dates.chosen.len(), job.dates.exhausted) {
+        (Verdict::Inconclusive, 0, true) => {
+            "; the source offers no other date".to_owned()
+        }
+        (Verdict::Inconclusive, tried @ 1.., _) => {
+            format!("; dates tried beside the target's own: {tried}")
+        }
+        _ => String::new(),
+    }
 }
 
 /// What costs nothing is judged first, since a failure there saves queries; people are asked last, about

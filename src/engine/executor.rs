@@ -153,6 +153,7 @@ fn broken(call: &Call) -> Reply {
         }
         Call::ToolQuery(_) => Reply::ToolQuery(Err(ToolQueryError::Failed(why))),
         Call::OldHost { .. } => Reply::OldHost(Err(why)),
+        Call::OtherDates { .. } => Reply::OtherDates(Err(error)),
         Call::ListSource => Reply::Source(Err(error)),
         Call::ListProduction => Reply::Production(Err(error)),
         Call::Consequences { .. } => Reply::Consequences(Err(error)),

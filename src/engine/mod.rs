@@ -24,6 +24,7 @@ mod index;
 mod leave;
 mod lost;
 pub mod operation;
+mod other_date;
 pub mod outage;
 mod plan;
 pub mod prove;

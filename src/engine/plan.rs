@@ -99,6 +99,10 @@ impl Engine {
             Step::Stage(lineage) => self.intend(id, facts, Action::Stage, &lineage)?,
             Step::Watch(operation) => self.watch(id, facts, &operation),
             Step::Check(clause, lineage) => self.call_checker(id, facts, &clause, &lineage)?,
+            Step::OtherDate(clause, why) => {
+                let call = Call::OtherDates { job: id.clone() };
+                self.call_after_commit(id, Errand::OtherDates { clause, why }, call);
+            }
             Step::FailConfig(failures) => {
                 let reason = failures.join("; ");
                 self.emit(id, Event::ConfigFailed { failures })?;
@@ -269,10 +273,10 @@ impl Engine {
             self.move_to(
                 id,
                 JobState::Working,
-                if facts.run.is_some() {
-                    "staged again: what it was built upon has changed"
-                } else {
-                    "staged again: the run before is not there any more"
+                &match (&facts.run, &facts.dates.current) {
+                    (Some(_), _) => "staged again: what it was built upon has changed".to_owned(),
+                    (None, Some(date)) => format!("staged again, for {date}"),
+                    (None, None) => "staged again: the run before is not there any more".to_owned(),
                 },
             )?;
         }
@@ -316,7 +320,12 @@ impl Engine {
         upstream: Vec<Upstream>,
     ) -> Result<(), EngineError> {
         let config = self.text(&config_digest)?;
+        let staged_for = match action {
+            Action::Stage => self.facts(id)?.dates.current,
+            Action::CutOver | Action::RollBack => None,
+        };
         let request = EffectRequest {
+            logical_date: staged_for,
             operation_id: operation.clone(),
             action,
             job: id.clone(),
@@ -394,6 +403,7 @@ impl Engine {
             definition: self.text(&facts.definition)?,
             config: self.text(&config)?,
             staged: effect_ref(run),
+            logical_date: facts.dates.current.clone(),
             at: self.now,
         };
         let errand = Errand::Check {

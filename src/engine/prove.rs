@@ -140,6 +140,7 @@ fn request(sample: &Sample, id: &OperationId) -> EffectRequest {
         config: sample.config.clone(),
         config_digest: sample.config_digest.clone(),
         upstream: Vec::new(),
+        logical_date: None,
         at: sample.at,
     }
 }

@@ -115,6 +115,11 @@ pub(super) enum Errand {
         operation: OperationId,
         day: String,
     },
+    /// Ask for a logical date on which this clause has something to compare.
+    OtherDates {
+        clause: ClauseId,
+        why: String,
+    },
     Request,
     Turn(u32),
     ToolQuery {

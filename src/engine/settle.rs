@@ -80,6 +80,11 @@ impl Engine {
                 };
                 self.checked(id, key, result)?;
             }
+            (Errand::OtherDates { clause, why }, Reply::OtherDates(result)) => {
+                if self.other_dates(id, clause, &why, result)? == Next::AtTimer {
+                    return Ok(());
+                }
+            }
             (Errand::Request, Reply::Consequences(result)) => self.request(id, result)?,
             (Errand::Turn(turn), Reply::Turn(result)) => self.turn_answered(id, turn, result)?,
             (Errand::ToolQuery { turn, call }, Reply::ToolQuery(result)) => {

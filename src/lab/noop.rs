@@ -4,7 +4,7 @@
 //! after a kill, and a world opened again knows them.
 
 use crate::contract::Strategy;
-use crate::model::{Action, Digest, FailureClass, JobId, OperationId, TimeMs, digest_bytes};
+use crate::model::{Action, Digest, FailureClass, JobId, LogicalDate, OperationId, TimeMs, digest_bytes};
 use crate::worker::{PrepareFailure, PrepareReply, PrepareRequest, Worker};
 use crate::world::World;
 use crate::world::ports::{
@@ -191,7 +191,12 @@ impl Target for Noop {
 }
 
 impl Probe for Noop {
-    fn run_facts(&self, _: Side, job: &JobId) -> Result<Timed<Vec<RunFacts>>, PortError> {
+    fn run_facts(
+        &self,
+        _: Side,
+        job: &JobId,
+        _: Option<&LogicalDate>,
+    ) -> Result<Timed<Vec<RunFacts>>, PortError> {
         Ok(Timed::now(vec![RunFacts {
             exit: 0,
             tasks: 1,

@@ -15,8 +15,8 @@ pub use sample::SampleAsked;
 
 use crate::model::{
     Account, Action, Amounts, ApprovalId, ClauseId, ContractVersion, DecisionId, Digest, DriftId,
-    DriftKind, EvidenceKind, FailureClass, JobId, JobState, OperationId, Seq, SpendId, SpinKind,
-    StrategyId, TimeMs, Verdict, WaitKind, Wake, WorldPart,
+    DriftKind, EvidenceKind, FailureClass, JobId, JobState, LogicalDate, OperationId, Seq,
+    SpendId, SpinKind,    StrategyId, TimeMs, Verdict, WaitKind, Wake, WorldPart,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -355,6 +355,17 @@ pub enum Event {
         log: Digest,
         /// No other try before this.
         retry_at: Option<TimeMs>,
+    },
+    /// A clause found nothing to compare: the job is staged for another logical date, or stays as it is
+    /// because there is none.
+    #[serde(rename = "date.chosen")]
+    DateChosen {
+        /// The clause.
+        clause: ClauseId,
+        /// The date; absent when none is left.
+        date: Option<LogicalDate>,
+        /// What was found on the date before.
+        why: String,
     },
     /// A clause is about to be judged; its queries are reserved.
     #[serde(rename = "check.started")]

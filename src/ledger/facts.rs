@@ -9,7 +9,7 @@ mod spin;
 pub use chat::{ChatFacts, OpenQuery, OpenQuestion, OpenTurn, ToolAnswer};
 pub use operations::upstream_digest;
 pub use parts::{
-    ApprovalFacts, ApprovalState, ClauseFacts, OpenCheck, OperationFacts, RollbackFacts, RunFacts,
+    ApprovalFacts, ApprovalState, ClauseFacts, DateFacts, OpenCheck, OperationFacts, RollbackFacts, RunFacts,
     SampleFacts, WaitFacts, WaiverFacts,
 };
 
@@ -168,6 +168,9 @@ pub struct JobFacts {
     /// What its circles are seen by.
     #[serde(default)]
     pub spin: SpinFacts,
+    /// Which logical date its staging runs are for.
+    #[serde(default, skip_serializing_if = "DateFacts::is_empty")]
+    pub dates: DateFacts,
 }
 
 impl JobFacts {
@@ -249,6 +252,7 @@ impl JobFacts {
             clause_digests: BTreeMap::new(),
             waivers: BTreeMap::new(),
             spin: SpinFacts::default(),
+            dates: DateFacts::default(),
         })
     }
 

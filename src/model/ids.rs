@@ -63,6 +63,10 @@ text_id!(
     JobId
 );
 text_id!(
+    /// The date that a run is for, as the world writes it, such as `2024-03-30`; not the day it runs on.
+    LogicalDate
+);
+text_id!(
     /// A clause of the contract.
     ClauseId
 );

@@ -16,7 +16,7 @@ pub use budget::{Amounts, Budget, WAREHOUSE_QUERIES};
 pub use canon::{Digest, digest_bytes, digest_json};
 pub use ids::{
     ApprovalId, AttemptNo, ClauseId, ContractVersion, DecisionId, DriftId, GoalId, JobId,
-    OperationId, Seq, SpendId, StrategyId,
+    LogicalDate, OperationId, Seq, SpendId, StrategyId,
 };
 pub use money::PicoDollars;
 pub use safe_text::SafeText;

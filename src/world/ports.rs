@@ -3,7 +3,7 @@
 //! Effects return [`Effect`]; look-ups return [`Lookup`]; questions return `Result<_, PortError>`.
 //! Implementations are shared between threads and block; the engine decides where they run.
 
-use crate::model::{Action, Digest, FailureClass, JobId, OperationId, TimeMs};
+use crate::model::{Action, Digest, FailureClass, JobId, LogicalDate, OperationId, TimeMs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -205,6 +205,9 @@ pub struct FiringQuestion {
     pub count: usize,
 }
 
+/// Most logical dates that a source may offer for a job.
+pub const MAX_OTHER_DATES: usize = 32;
+
 /// The old scheduler; read only.
 pub trait Source: Send + Sync {
     /// All jobs, in the source's order.
@@ -221,6 +224,17 @@ pub trait Source: Send + Sync {
     fn beside(&self, job: &JobId) -> Result<Timed<String>, PortError> {
         let _ = job;
         Ok(Timed::now(String::new()))
+    }
+
+    /// Logical dates other than the target's own choice for which the old job's output can be compared and
+    /// holds rows, the best first; at most [`MAX_OTHER_DATES`]. Empty when the source does not know. It is
+    /// asked when a checker found nothing to compare.
+    ///
+    /// # Errors
+    /// When the source cannot be read.
+    fn other_dates(&self, job: &JobId) -> Result<Timed<Vec<LogicalDate>>, PortError> {
+        let _ = job;
+        Ok(Timed::now(Vec::new()))
     }
 
     /// When the old job really fires.
@@ -298,6 +312,10 @@ pub struct EffectRequest {
     pub config_digest: Digest,
     /// What it is built upon.
     pub upstream: Vec<Upstream>,
+    /// For `stage`: the logical date to run for, one that the source offered. Absent when the target
+    /// chooses; always absent for effects on production.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logical_date: Option<LogicalDate>,
     /// The engine's time when it asked.
     pub at: TimeMs,
 }
@@ -436,8 +454,9 @@ pub trait Warehouse: Send + Sync {
     fn dialect(&self) -> &'static str;
 
     /// How a job's table is named on a side, such as `legacy.dim_store`. `job` lets an adapter that
-    /// keeps one table per staging run find the right one.
-    fn table(&self, side: Side, job: &JobId, table: &str) -> String;
+    /// keeps one table per staging run find the right one; `date` is the logical date that is compared,
+    /// absent for the one that the target chose itself.
+    fn table(&self, side: Side, job: &JobId, table: &str, date: Option<&LogicalDate>) -> String;
 
     /// Runs one read-only query. Each call counts as one query against the budget.
     ///
@@ -462,11 +481,17 @@ pub struct RunFacts {
 /// Facts about runs, for jobs that write no table.
 pub trait Probe: Send + Sync {
     /// Facts of a job's last run on a side. On `Side::Legacy` a source may return two runs of the old
-    /// job, so that an old side that differs from itself is noticed.
+    /// job, so that an old side that differs from itself is noticed. With a `date`, runs for that logical
+    /// date.
     ///
     /// # Errors
     /// When nothing is known of such a run.
-    fn run_facts(&self, side: Side, job: &JobId) -> Result<Timed<Vec<RunFacts>>, PortError>;
+    fn run_facts(
+        &self,
+        side: Side,
+        job: &JobId,
+        date: Option<&LogicalDate>,
+    ) -> Result<Timed<Vec<RunFacts>>, PortError>;
 }
 
 /// One goal's world. A port that a goal does not need is absent.

@@ -3,7 +3,7 @@
 
 use dogwatch::check::{CheckInput, Evidence, checker, register_sqlite_functions};
 use dogwatch::contract::Clause;
-use dogwatch::model::{Action, ClauseId, JobId, OperationId, TimeMs, digest_bytes, digest_json};
+use dogwatch::model::{Action, ClauseId, JobId, LogicalDate, OperationId, TimeMs, digest_bytes, digest_json};
 use dogwatch::world::World;
 use dogwatch::world::ports::*;
 use rusqlite::types::ValueRef;
@@ -38,7 +38,13 @@ impl Warehouse for Sqlite {
         "sqlite"
     }
 
-    fn table(&self, side: Side, _job: &JobId, table: &str) -> String {
+    fn table(
+        &self,
+        side: Side,
+        _job: &JobId,
+        table: &str,
+        _: Option<&LogicalDate>,
+    ) -> String {
         format!("{}_{table}", side.word())
     }
 
@@ -153,7 +159,12 @@ pub struct Facts {
 }
 
 impl Probe for Facts {
-    fn run_facts(&self, side: Side, _job: &JobId) -> Result<Timed<Vec<RunFacts>>, PortError> {
+    fn run_facts(
+        &self,
+        side: Side,
+        _job: &JobId,
+        _: Option<&LogicalDate>,
+    ) -> Result<Timed<Vec<RunFacts>>, PortError> {
         Ok(Timed::now(match side {
             Side::Legacy => self.old.clone(),
             _ => self.new.clone(),
@@ -216,6 +227,7 @@ pub fn judge_in(
             staged: &staged,
             side: Side::Staging,
             world,
+            logical_date: None,
             at: TimeMs::from_timestamp(at.parse().unwrap()),
             base_dir,
         })?

@@ -1,7 +1,7 @@
 //! The contract's canonical form: what its digest covers.
 
 use crate::contract::sampling::PERSON;
-use crate::contract::types::{Contract, Soak};
+use crate::contract::types::{Contract, Limits, Soak};
 use crate::model::{Account, Digest, digest_json};
 use serde_json::{Map, Value as Json, json};
 
@@ -47,11 +47,7 @@ pub fn contract_json(contract: &Contract) -> Json {
             Some(Soak::Time(ms)) => json!({ "ms": ms }),
         },
         "budgets": budgets(contract),
-        "limits": {
-            "staging_tries": contract.limits.staging_tries,
-            "repair_rounds": contract.limits.repair_rounds,
-            "concurrent_jobs": contract.limits.concurrent_jobs,
-        },
+        "limits": limits(contract),
         "spin": {
             "same_check_failures": contract.spin.same_check_failures,
             "same_change": contract.spin.same_change,
@@ -64,6 +60,19 @@ pub fn contract_json(contract: &Contract) -> Json {
         },
         "world": contract.world.ports,
     })
+}
+
+/// A contract that leaves other dates at their default has the digest it had before there were any.
+fn limits(contract: &Contract) -> Json {
+    let mut limits = Map::new();
+    let own = contract.limits;
+    limits.insert("staging_tries".to_owned(), json!(own.staging_tries));
+    limits.insert("repair_rounds".to_owned(), json!(own.repair_rounds));
+    limits.insert("concurrent_jobs".to_owned(), json!(own.concurrent_jobs));
+    if own.other_dates != Limits::default().other_dates {
+        limits.insert("other_dates".to_owned(), json!(own.other_dates));
+    }
+    Json::Object(limits)
 }
 
 /// A contract that gives no job up has the digest it had before there were words for it.

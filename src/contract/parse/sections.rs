@@ -423,6 +423,9 @@ pub(super) fn limits(top: &Section<'_>) -> Limits {
     if let Some(jobs) = section.integer_u32("concurrent_jobs", 1, 256) {
         limits.concurrent_jobs = jobs;
     }
+    if let Some(dates) = section.integer_u32("other_dates", 0, 32) {
+        limits.other_dates = dates;
+    }
     section.refuse_unknown();
     limits
 }

@@ -51,6 +51,7 @@ impl Engine {
             call: call.clone(),
         };
         let query = ToolQuery {
+            logical_date: facts.dates.current.clone(),
             job: id.clone(),
             table,
             sql,

@@ -2,8 +2,9 @@
 
 use super::bench::Bench;
 use crate::lab::noop::Noop;
-use crate::model::{Action, OperationId};
-use crate::model::{Digest, FailureClass, JobId, TimeMs, digest_bytes};
+use crate::model::{
+    Action, Digest, FailureClass, JobId, LogicalDate, OperationId, TimeMs, digest_bytes,
+};
 use crate::world::ports::{
     AdapterInfo, Cell, Column, ColumnKind, Effect, EffectRef, EffectRequest, FiringQuestion,
     FiringTimes, Lookup, Output, PortError, Rows, RunState, Side, Source, SourceJob, Target, Timed,
@@ -108,7 +109,7 @@ impl Warehouse for Small {
     fn dialect(&self) -> &'static str {
         "sqlite"
     }
-    fn table(&self, side: Side, _: &JobId, table: &str) -> String {
+    fn table(&self, side: Side, _: &JobId, table: &str, _: Option<&LogicalDate>) -> String {
         format!("{}__{table}", side.word())
     }
     fn query(&self, sql: &str) -> Result<Timed<Rows>, PortError> {

@@ -4,7 +4,9 @@ use super::meddle::ADDED;
 use super::world::{
     HAS_TABLE, Made, SimWorld, State, Truth, found, reference, refused, right_effects,
 };
-use crate::model::{Action, FailureClass, JobId, OperationId, TimeMs, digest_bytes};
+use crate::model::{
+    Action, FailureClass, JobId, LogicalDate, OperationId, TimeMs, digest_bytes,
+};
 use crate::world::ports::{
     AdapterInfo, Cell, Column, ColumnKind, Effect, EffectRef, EffectRequest, FiringQuestion,
     FiringTimes, Hold, InProduction, Lookup, Output, PortError, Probe, Rows, RunFacts, RunState,
@@ -55,6 +57,16 @@ impl Source for SimWorld {
             }
         });
         Ok(Timed::now(jobs.collect()))
+    }
+
+    fn other_dates(&self, job: &JobId) -> Result<Timed<Vec<LogicalDate>>, PortError> {
+        let took_ms = self.answers("other dates", job)?;
+        let count = self.dice.below(6, &["how many dates", job.as_str()], 0);
+        let dates = (1..=count).map(|number| LogicalDate(format!("date-{number}")));
+        Ok(Timed {
+            value: dates.collect(),
+            took_ms,
+        })
     }
 
     fn firing_times(&self, _: &JobId, _: &FiringQuestion) -> Result<Timed<FiringTimes>, PortError> {
@@ -338,7 +350,12 @@ impl Target for SimWorld {
 }
 
 impl Probe for SimWorld {
-    fn run_facts(&self, side: Side, job: &JobId) -> Result<Timed<Vec<RunFacts>>, PortError> {
+    fn run_facts(
+        &self,
+        side: Side,
+        job: &JobId,
+        _: Option<&LogicalDate>,
+    ) -> Result<Timed<Vec<RunFacts>>, PortError> {
         let took_ms = self.answers("probe", job)?;
         let right = Some(right_effects(job));
         let (tasks, effect_digest) = match side {
@@ -368,8 +385,9 @@ impl Warehouse for SimWorld {
         "sqlite"
     }
 
-    fn table(&self, side: Side, job: &JobId, _: &str) -> String {
-        format!("{}.{job}", side.word())
+    fn table(&self, side: Side, job: &JobId, _: &str, date: Option<&LogicalDate>) -> String {
+        let date = date.map_or("", LogicalDate::as_str);
+        format!("{}.{job}.{date}", side.word())
     }
 
     fn query(&self, sql: &str) -> Result<Timed<Rows>, PortError> {
@@ -378,6 +396,7 @@ impl Warehouse for SimWorld {
             .next()
             .and_then(|table| table.split_once('.'))
             .unwrap_or_default();
+        let (job, date) = job.split_once('.').unwrap_or((job, ""));
         let job = JobId::from(job);
         {
             let mut state = self.state();
@@ -388,10 +407,18 @@ impl Warehouse for SimWorld {
         let run = self.last_run(&job);
         let other = side != Side::Legacy.word()
             && run.is_none_or(|made| self.truth(&job, &made.config) == Truth::RowsDiffer);
+        let empty = self
+            .dice
+            .happens(self.faults.empty, &["empty", job.as_str(), date], 0);
+        let rows = match (other, empty) {
+            (true, _) => 41,
+            (false, true) => 0,
+            (false, false) => 42,
+        };
         Ok(Timed {
             value: Rows {
                 columns: vec!["n".to_owned()],
-                rows: vec![vec![Cell::Integer(if other { 41 } else { 42 })]],
+                rows: vec![vec![Cell::Integer(rows)]],
             },
             took_ms,
         })

@@ -159,6 +159,8 @@ pub struct Faults {
     pub no_answer: u32,
     /// The worker breaks.
     pub worker_fails: u32,
+    /// A table is empty on both sides on a date: it does not stop with the calm.
+    pub empty: u32,
     /// What a cutover would set off becomes more.
     pub worsens: u32,
     /// Effects a minute; 0 is no limit.
@@ -327,6 +329,10 @@ impl Scenario {
         rules.spin = spin(&mut draw);
         acts.extend(amendments(&mut draw, horizon));
         acts.sort_by_key(|one| one.at_ms);
+        // And once more: one world in eight has dates on which nothing can be compared.
+        if shape.mood == Mood::Any && Stream::new(seed ^ 0x0DA7_E000).percent(12) {
+            faults.empty = 400;
+        }
         let mut scenario = Self {
             seed,
             jobs,
@@ -482,6 +488,7 @@ fn faults(draw: &mut Stream, horizon: i64) -> Faults {
         hangs: rate(6) / 3,
         no_answer: rate(7),
         worker_fails: rate(8),
+        empty: 0,
         worsens: 0,
         a_minute: draw.one_of(&[0, 0, 0, 2, 5], 0),
         outages: (0..draw.one_of(&[0, 0, 1, 3], 0))

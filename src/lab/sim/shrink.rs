@@ -187,6 +187,7 @@ fn rates(faults: &mut Faults) -> Vec<&mut u32> {
         &mut faults.hangs,
         &mut faults.no_answer,
         &mut faults.worker_fails,
+        &mut faults.empty,
         &mut faults.worsens,
     ]
 }

@@ -1,7 +1,7 @@
 //! What an entry about attempts, checks or people changes.
 
 use super::{
-    ApprovalFacts, ApprovalState, ClauseFacts, JobFacts, MAX_FAILURES_KEPT, OpenCheck,
+    ApprovalFacts, ApprovalState, ClauseFacts, DateFacts, JobFacts, MAX_FAILURES_KEPT, OpenCheck,
     RollbackFacts, SampleFacts, WaitFacts, WaiverFacts,
 };
 use crate::ledger::event::{Entry, Event};
@@ -134,6 +134,7 @@ impl JobFacts {
         self.repair_rounds = 0;
         self.failed_config = None;
         self.last_failures.clear();
+        self.dates = DateFacts::default();
         // A try that took the old verdicts over would not be one; passes stay valid by their key.
         self.evidence.retain(|_, one| one.verdict == Verdict::Pass);
         self.forget_config();
@@ -204,6 +205,19 @@ impl JobFacts {
                 action: Action::Stage,
                 ..
             } => self.sample = None,
+            Event::DateChosen { date, .. } => {
+                self.last_progress = entry.at;
+                match date {
+                    None => self.dates.exhausted = true,
+                    Some(date) => {
+                        self.dates.current = Some(date.clone());
+                        self.dates.chosen.push(date.clone());
+                        // All clauses speak of one run, and that run is yet to be.
+                        self.evidence.clear();
+                        self.run = None;
+                    }
+                }
+            }
             Event::BudgetSettled { spent, .. } => {
                 for (budget, amount) in spent {
                     let all = self.spent.entry(*budget).or_default();

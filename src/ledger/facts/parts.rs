@@ -1,7 +1,8 @@
 //! What the facts of a job are made of: operations, verdicts, its request, wait and run.
 
 use crate::model::{
-    Account, Action, ApprovalId, ClauseId, Digest, EvidenceKind, FailureClass, OperationId,
+    Account, Action, ApprovalId, ClauseId, Digest, EvidenceKind, FailureClass, LogicalDate,
+    OperationId,
     OperationState, TimeMs, Verdict, WaitKind, Wake,
 };
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,24 @@ pub struct ClauseFacts {
     pub summary: String,
     /// Blob of the evidence.
     pub detail: Digest,
+}
+
+/// Which logical date the job's staging runs are for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DateFacts {
+    /// The one in use; absent while the target chooses.
+    pub current: Option<LogicalDate>,
+    /// Those chosen so far, in order.
+    pub chosen: Vec<LogicalDate>,
+    /// Whether the source has no other.
+    pub exhausted: bool,
+}
+
+impl DateFacts {
+    /// Whether nothing was ever chosen.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Rows that a person is asked to look at, with the validity key of the verdict to come.

@@ -364,6 +364,16 @@ fn of_check(event: &Event, at: TimeMs, zone: &TimeZone) -> Option<(String, Role)
             ),
             Role::Person,
         ),
+        Event::DateChosen { clause, date, why } => match date {
+            Some(date) => (
+                format!("{clause} had nothing to compare; staged for {date} instead: {why}"),
+                Role::Warn,
+            ),
+            None => (
+                format!("{clause} had nothing to compare, and no other date is offered: {why}"),
+                Role::Warn,
+            ),
+        },
         Event::CheckFailed {
             clause,
             why,

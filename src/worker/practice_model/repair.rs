@@ -176,9 +176,12 @@ pub fn repair(shown: &Shown, draw: &mut Draw<'_>) -> Result<Repair, String> {
     let before = shown.previous.as_deref().map(Definition::parse);
     let same = before.is_some_and(|before| before.as_ref() == Ok(&definition));
     if same && !missed {
-        return Ok(Repair::Cannot(
-            "I find nothing in its texts that explains the failure".to_owned(),
-        ));
+        return match afresh(shown, draw)? {
+            Some(repair) => Ok(repair),
+            None => Ok(Repair::Cannot(
+                "I find nothing in its texts that explains the failure".to_owned(),
+            )),
+        };
     }
     if same {
         // It noticed nothing; what it hands in differs all the same, as a model's text would.
@@ -188,6 +191,22 @@ pub fn repair(shown: &Shown, draw: &mut Draw<'_>) -> Result<Repair, String> {
     Ok(Repair::Config {
         config: format!("{BY}{}", definition.render()?),
         mended,
+    })
+}
+
+/// An earlier wrong edit leaves nothing to find in the config that failed: then it begins again at the old
+/// text. Absent when that leads to the same config.
+fn afresh(shown: &Shown, draw: &mut Draw<'_>) -> Result<Option<Repair>, String> {
+    let Some(previous) = &shown.previous else {
+        return Ok(None);
+    };
+    let from_the_old = Shown {
+        previous: None,
+        ..shown.clone()
+    };
+    Ok(match repair(&from_the_old, draw)? {
+        Repair::Config { config, .. } if Definition::parse(&config) == Definition::parse(previous) => None,
+        made => Some(made),
     })
 }
 
@@ -205,7 +224,8 @@ fn hopeless(failures: &str) -> Option<String> {
         ),
         (
             ": 0 rows on both sides",
-            "on the day that is compared both sides are empty, so nothing can be shown; another day must be judged",
+            "on every date that can be compared both sides are empty, so nothing can be shown; the owner may allow it in \
+             the contract",
         ),
         (
             "the old job's run exited with",
@@ -568,6 +588,27 @@ mod tests {
                 _ => {}
             }
         }
+    }
+
+    #[test]
+    fn a_wrong_edit_that_leaves_no_trace_is_undone_from_the_old_text() {
+        let (_, _, mut shown) = all()
+            .into_iter()
+            .find(|(row, ..)| row.job == "mart_dead_stock")
+            .unwrap();
+        let right = repair(&shown, &mut |_| true).unwrap();
+        // The day before the logical date: no call of the wall clock is left to find.
+        let Repair::Config { config, .. } = &right else {
+            panic!("no config")
+        };
+        shown.previous = Some(config.replace("{{ day }}", "({{ day }}-1)"));
+        assert_eq!(repair(&shown, &mut |_| true).unwrap(), right);
+        // Where the old text leads to the very config that failed, there is nothing left to try.
+        shown.previous = Some(config.clone());
+        assert!(matches!(
+            repair(&shown, &mut |_| true).unwrap(),
+            Repair::Cannot(_)
+        ));
     }
 
     #[test]

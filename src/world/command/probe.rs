@@ -1,7 +1,7 @@
 //! Facts about runs from an executable.
 
 use super::call::{Adapter, shorten};
-use crate::model::JobId;
+use crate::model::{JobId, LogicalDate};
 use crate::world::ports::{PortError, Probe, RunFacts, Side, Timed};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -27,8 +27,16 @@ impl CommandProbe {
 }
 
 impl Probe for CommandProbe {
-    fn run_facts(&self, side: Side, job: &JobId) -> Result<Timed<Vec<RunFacts>>, PortError> {
-        let params = json!({"side": side, "job": job});
+    fn run_facts(
+        &self,
+        side: Side,
+        job: &JobId,
+        date: Option<&LogicalDate>,
+    ) -> Result<Timed<Vec<RunFacts>>, PortError> {
+        let params = match date {
+            None => json!({"side": side, "job": job}),
+            Some(date) => json!({"side": side, "job": job, "logical_date": date}),
+        };
         let mut reply: RunsReply = self.adapter.call("run_facts", &params)?;
         if reply.runs.len() > MAX_RUNS {
             let why = format!("{} runs; at most {MAX_RUNS}", reply.runs.len());

@@ -2,8 +2,10 @@
 
 use super::call::{Adapter, CallFailure};
 use super::cron::{self, CronSchedule};
-use crate::model::JobId;
-use crate::world::ports::{FiringQuestion, FiringTimes, PortError, Source, SourceJob, Timed};
+use crate::model::{JobId, LogicalDate};
+use crate::world::ports::{
+    FiringQuestion, FiringTimes, MAX_OTHER_DATES, PortError, Source, SourceJob, Timed,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -13,6 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const MAX_JOBS: usize = 50_000;
 /// Longest job id, in bytes.
 const MAX_ID_BYTES: usize = 200;
+/// Longest logical date.
+const MAX_DATE_BYTES: usize = 32;
 /// Most bytes of what stands beside a job; a model reads the first 24 KiB.
 const MAX_BESIDE_BYTES: usize = 64 * 1024;
 const HOLD_KINDS: [&str; 2] = ["retire", "impossible"];
@@ -29,6 +33,7 @@ struct Schedules {
     by_job: BTreeMap<JobId, Option<CronSchedule>>,
     adapter_answers: bool,
     answers_beside: bool,
+    answers_other_dates: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -40,6 +45,9 @@ struct ListReply {
     /// Whether the adapter answers `beside`.
     #[serde(default)]
     answers_beside: bool,
+    /// Whether the adapter answers `other_dates`.
+    #[serde(default)]
+    answers_other_dates: bool,
     /// What became of each line or entry the adapter read.
     #[serde(default)]
     accounting: Option<Accounting>,
@@ -56,6 +64,11 @@ struct ListedJob {
 #[derive(Serialize, Deserialize)]
 struct BesideReply {
     text: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DatesReply {
+    dates: Vec<LogicalDate>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -87,6 +100,7 @@ impl CommandSource {
         let mut schedules = Schedules {
             adapter_answers: reply.answers_firing_times,
             answers_beside: reply.answers_beside,
+            answers_other_dates: reply.answers_other_dates,
             ..Schedules::default()
         };
         let mut jobs = Vec::with_capacity(reply.jobs.len());
@@ -198,6 +212,15 @@ impl Source for CommandSource {
         Ok(Timed::now(reply.text))
     }
 
+    fn other_dates(&self, job: &JobId) -> Result<Timed<Vec<LogicalDate>>, PortError> {
+        if !self.schedules()?.answers_other_dates {
+            return Ok(Timed::now(Vec::new()));
+        }
+        let reply: DatesReply = self.adapter.call("other_dates", &json!({ "job": job }))?;
+        judge_dates(&reply.dates).map_err(|why| self.adapter.implausible("other_dates", &why))?;
+        Ok(Timed::now(reply.dates))
+    }
+
     fn firing_times(
         &self,
         job: &JobId,
@@ -220,6 +243,27 @@ impl Source for CommandSource {
                 .map(Timed::now)
                 .map_err(PortError::job),
         }
+    }
+}
+
+/// Dates become parts of table names and of requests.
+fn judge_dates(dates: &[LogicalDate]) -> Result<(), String> {
+    if dates.len() > MAX_OTHER_DATES {
+        return Err(format!("{} dates; at most {MAX_OTHER_DATES}", dates.len()));
+    }
+    let strange = |date: &&LogicalDate| {
+        let text = date.as_str();
+        !(1..=MAX_DATE_BYTES).contains(&text.len())
+            || !text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte))
+    };
+    match dates.iter().find(strange) {
+        Some(date) => Err(format!(
+            "{:?} is no date; expected 1 to {MAX_DATE_BYTES} of letters, digits and -_:",
+            date.as_str().chars().take(60).collect::<String>()
+        )),
+        None => Ok(()),
     }
 }
 

@@ -51,6 +51,7 @@ fn request() -> EffectRequest {
         config: "c".to_owned(),
         config_digest: Digest("d".to_owned()),
         upstream: Vec::new(),
+        logical_date: None,
         at: TimeMs(0),
     }
 }
@@ -161,12 +162,12 @@ fn proper_answers_are_taken() {
     );
     let warehouse = world.warehouse.unwrap();
     assert_eq!(warehouse.query("select 1").unwrap().value.rows.len(), 3);
-    assert_eq!(warehouse.table(Side::Legacy, &job, "t"), "legacy.t");
+    assert_eq!(warehouse.table(Side::Legacy, &job, "t", None), "legacy.t");
     assert_eq!(
         world
             .probe
             .unwrap()
-            .run_facts(Side::Legacy, &job)
+            .run_facts(Side::Legacy, &job, None)
             .unwrap()
             .value
             .len(),
@@ -415,6 +416,11 @@ fn make_call(world: &World, heading: &str, params: &Value) -> Result<(), String>
             .beside(&job())
             .map(|text| assert!(text.value.starts_with("--- /home/etl/.profile ---\nexport")))
             .map_err(failed),
+        "source: other_dates" => world
+            .source
+            .other_dates(&job())
+            .map(|dates| assert_eq!(dates.value[0].as_str(), "2026-02-27"))
+            .map_err(failed),
         "source: firing_times" => world
             .source
             .firing_times(&job(), &question())
@@ -474,7 +480,7 @@ fn make_call(world: &World, heading: &str, params: &Value) -> Result<(), String>
         "probe: run_facts" => {
             let probe = world.probe.as_ref().unwrap();
             probe
-                .run_facts(Side::Legacy, &job())
+                .run_facts(Side::Legacy, &job(), None)
                 .map(drop)
                 .map_err(failed)
         }
@@ -490,7 +496,7 @@ fn the_documented_requests_are_sent_and_the_documented_replies_taken() {
         .find(|block| block.0 == "target: info" && block.1 == "reply");
     std::fs::write(folder.path().join("info"), info.unwrap().2).unwrap();
     // A source that has not listed yet is asked for its list before its firing times.
-    let list = r#"{"jobs":[],"answers_firing_times":true,"answers_beside":true}"#;
+    let list = r#"{"jobs":[],"answers_firing_times":true,"answers_beside":true,"answers_other_dates":true}"#;
     std::fs::write(folder.path().join("list-first"), list).unwrap();
     let script = "cat > request.new; \
         if grep -q '\"call\":\"info\"' request.new; then cp request.new request-info; cat info; exit 0; fi; \
@@ -532,5 +538,5 @@ fn the_documented_requests_are_sent_and_the_documented_replies_taken() {
             _ => {}
         }
     }
-    assert_eq!(replies, 18);
+    assert_eq!(replies, 19);
 }

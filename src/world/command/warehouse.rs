@@ -1,7 +1,7 @@
 //! The warehouse as an executable.
 
 use super::call::Adapter;
-use crate::model::JobId;
+use crate::model::{JobId, LogicalDate};
 use crate::world::ports::{MAX_ROWS, PortError, Rows, Side, Timed, Warehouse};
 use serde_json::json;
 
@@ -9,7 +9,8 @@ use serde_json::json;
 const DIALECTS: [&str; 3] = ["sqlite", "postgres", "duckdb"];
 
 /// A warehouse adapter. How tables are named on each side is a setting and takes no call:
-/// `legacy_table`, `staging_table` and `production_table`, in which `{table}` and `{job}` are replaced.
+/// `legacy_table`, `staging_table` and `production_table`, in which `{table}` and `{job}` are replaced;
+/// `legacy_table_at` and `staging_table_at`, with `{date}` as well, for another logical date than the target's own.
 pub struct CommandWarehouse {
     adapter: Adapter,
     dialect: &'static str,
@@ -40,9 +41,14 @@ impl Warehouse for CommandWarehouse {
         self.dialect
     }
 
-    fn table(&self, side: Side, job: &JobId, table: &str) -> String {
+    fn table(&self, side: Side, job: &JobId, table: &str, date: Option<&LogicalDate>) -> String {
         let key = format!("{}_table", side.word());
-        match self.adapter.setting(&key) {
+        let dated = date.and_then(|date| {
+            let pattern = self.adapter.setting(&format!("{key}_at"))?;
+            Some(pattern.replace("{date}", date.as_str()))
+        });
+        let pattern = dated.as_deref().or_else(|| self.adapter.setting(&key));
+        match pattern {
             Some(pattern) => pattern
                 .replace("{table}", table)
                 .replace("{job}", job.as_str()),

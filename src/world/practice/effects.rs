@@ -4,7 +4,7 @@ use super::chance::Chance;
 use super::definition::Definition;
 use super::run::{self, Seen, Spec};
 use super::settings::Faults;
-use super::{RUN_DAY, START, wall_day};
+use super::{START, place, wall_day};
 use crate::model::{Action, Digest, FailureClass, JobId, TimeMs};
 use crate::world::ports::{EffectRef, EffectRequest, InProduction, Side};
 use rusqlite::{Connection, params};
@@ -28,6 +28,8 @@ pub(super) struct Order<'a> {
     pub faults: &'a Faults,
     /// The call's number among those with the same id.
     pub call: i64,
+    /// The logical day.
+    pub day: i64,
     /// When the effect happens.
     pub at: TimeMs,
 }
@@ -123,7 +125,7 @@ pub(super) fn stage(conn: &Connection, order: &Order<'_>) -> rusqlite::Result<Ef
     let finishes = order.at.plus_ms(minutes * MINUTE_MS + seconds * 1000);
     let outcome = match fault(order, finishes) {
         Some((class, why)) => {
-            run::empty_staging(conn, order.definition)?;
+            run::empty(conn, &place(Side::Staging, order.day), order.definition)?;
             let log = format!("{why}\n");
             let seen = Seen {
                 exit: 1,
@@ -151,7 +153,7 @@ pub(super) fn stage(conn: &Connection, order: &Order<'_>) -> rusqlite::Result<Ef
         config_digest: order.request.config_digest.clone(),
         observed: format!(
             "the drill for {} runs until {finishes}",
-            super::date_of_day(RUN_DAY)
+            super::date_of_day(order.day)
         ),
     })
 }
@@ -230,7 +232,8 @@ pub(super) fn roll_back(
 fn spec<'a>(order: &'a Order<'_>, side: Side, upstream: &'a BTreeMap<JobId, Side>) -> Spec<'a> {
     Spec {
         definition: order.definition,
-        side,
+        day: order.day,
+        place: place(side, order.day),
         wall_day: wall_day(order.at),
         upstream,
         passes: if side == Side::Staging {
@@ -239,6 +242,7 @@ fn spec<'a>(order: &'a Order<'_>, side: Side, upstream: &'a BTreeMap<JobId, Side
             1
         },
         nonce: order.request.operation_id.as_str(),
+        depth: 0,
     }
 }
 
@@ -338,7 +342,7 @@ fn record(
         &format!("insert into {runs} values (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)"),
         params![
             no,
-            RUN_DAY,
+            order.day,
             order.at.0,
             finishes.0,
             if failed { "failed" } else { "succeeded" },

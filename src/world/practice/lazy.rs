@@ -1,5 +1,5 @@
-//! Tables that are made when they are first asked for: yesterday's outputs, and everything of the
-//! scenario's replicas.
+//! Tables that are made when they are first asked for: yesterday's outputs, those of other days (a side's
+//! word with the day's number), and everything of the scenario's replicas.
 
 use super::build::old_output;
 use super::schema::{physical, quoted};
@@ -7,7 +7,7 @@ use super::{RUN_DAY, apply, run};
 use rusqlite::{Connection, OptionalExtension as _};
 
 /// Deepest chain of old jobs computed for one table.
-const MAX_CHAIN: u32 = 64;
+pub(super) const MAX_CHAIN: u32 = 64;
 
 /// Makes a job's table on a side when it is not there, and gives its physical name.
 ///
@@ -32,9 +32,11 @@ pub(super) fn ensure(conn: &Connection, side: &str, table: &str) -> Result<Strin
 }
 
 fn make(conn: &Connection, side: &str, table: &str) -> Result<(), String> {
-    match side {
-        "legacy" => old_table(conn, side, table, RUN_DAY, 0),
-        "yesterday" => old_table(conn, side, table, RUN_DAY - 1, 0),
+    let dated = side.rsplit_once('_').and_then(|(word, day)| Some((word, day.parse().ok()?)));
+    let (word, day) = dated.unwrap_or((side, RUN_DAY));
+    match word {
+        "legacy" => old_table(conn, side, table, day, 0),
+        "yesterday" => old_table(conn, side, table, day - 1, 0),
         _ => {
             old_table(conn, "legacy", table, RUN_DAY, 0)?;
             conn.execute(&empty_copy(side, table), [])

@@ -36,8 +36,8 @@ pub use run::RERUN_AFTER_DAYS;
 pub use settings::{Faults, PracticeSettings};
 pub use world::{MAX_MILLION_STEPS, PracticeWorld};
 
-use super::ports::World;
-use crate::model::TimeMs;
+use super::ports::{Side, World};
+use crate::model::{LogicalDate, TimeMs};
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -60,6 +60,22 @@ const EPOCH: Date = date(2023, 1, 1);
 /// The date of a day number; numbers beyond the calendar give its edge.
 pub fn date_of_day(day: i64) -> Date {
     EPOCH.saturating_add(jiff::Span::new().try_days(day).unwrap_or_default())
+}
+
+/// The day number of a date as [`date_of_day`] writes it; none when it is no date.
+pub fn day_of_date(date: &LogicalDate) -> Option<i64> {
+    let date: Date = date.as_str().parse().ok()?;
+    let span = EPOCH.until(date).ok()?;
+    Some(i64::from(span.get_days()))
+}
+
+/// How a side's tables of a day begin: the run day's are the side's own, each other day has its copies.
+fn place(side: Side, day: i64) -> String {
+    if day == RUN_DAY {
+        side.word().to_owned()
+    } else {
+        format!("{}_{day}", side.word())
+    }
 }
 
 /// The day number of an instant on the wall in Berlin.

@@ -2,11 +2,20 @@
 
 use super::build::sqlite_failed;
 use super::world::PracticeWorld;
-use crate::model::{Digest, JobId};
+use crate::model::{Digest, JobId, LogicalDate};
 use crate::world::ports::{PortError, Probe, RunFacts, Side, Timed};
 
 impl Probe for PracticeWorld {
-    fn run_facts(&self, side: Side, job: &JobId) -> Result<Timed<Vec<RunFacts>>, PortError> {
+    fn run_facts(
+        &self,
+        side: Side,
+        job: &JobId,
+        date: Option<&LogicalDate>,
+    ) -> Result<Timed<Vec<RunFacts>>, PortError> {
+        if let (Side::Legacy, Some(date)) = (side, date) {
+            let what = format!("nothing is known of a legacy run of {job} for {date}");
+            return Err(PortError::job(what));
+        }
         let sql = match side {
             Side::Legacy => {
                 "select exit, tasks, effect_digest, log from legacy_runs where job = ?1 order by run"

@@ -5,7 +5,7 @@ use super::dialect::{Days, Engine, Step, translate};
 use super::platform::{Platform, RunSql};
 use super::schema::{INVENTORY_LOCK, is_behind_inventory_lock, physical, quoted};
 use super::shell::{Host as _, Shell, ShellError};
-use super::{RUN_DAY, apply, lazy};
+use super::{RUN_DAY, apply, lazy, place};
 use crate::model::canon::digest_parts;
 use crate::model::{Digest, JobId};
 use crate::world::ports::Side;
@@ -20,8 +20,10 @@ pub const RERUN_AFTER_DAYS: i64 = 30;
 pub(super) struct Spec<'a> {
     /// The definition.
     pub definition: &'a Definition,
-    /// Where it writes.
-    pub side: Side,
+    /// The logical day.
+    pub day: i64,
+    /// How the tables that it writes begin, such as `staging`.
+    pub place: String,
     /// `today()`.
     pub wall_day: i64,
     /// Where declared upstream jobs are read.
@@ -30,6 +32,8 @@ pub(super) struct Spec<'a> {
     pub passes: u32,
     /// Differs for every run.
     pub nonce: &'a str,
+    /// How many jobs downstream wait for its rows, where it runs for theirs.
+    pub depth: u32,
 }
 
 /// What a run showed.
@@ -93,8 +97,8 @@ fn pairs(conn: &Connection, sql: &str) -> rusqlite::Result<BTreeMap<String, Stri
 pub(super) fn execute(conn: &Connection, spec: &Spec<'_>) -> rusqlite::Result<Seen> {
     let held = pairs(conn, "select name, holder from locks")?;
     let hosts = hosts(conn)?;
-    if spec.side == Side::Staging {
-        empty_staging(conn, spec.definition)?;
+    if spec.place != Side::Production.word() {
+        empty(conn, &spec.place, spec.definition)?;
     }
     if let Some(skipped) = skipped(spec.definition, &held) {
         return Ok(skipped);
@@ -107,7 +111,7 @@ pub(super) fn execute(conn: &Connection, spec: &Spec<'_>) -> rusqlite::Result<Se
             log.push_str(&format!(
                 "drill {pass} of {} for {}, run on {}\n",
                 spec.passes,
-                super::date_of_day(RUN_DAY),
+                super::date_of_day(spec.day),
                 super::date_of_day(wall_day(spec, pass)),
             ));
         }
@@ -166,11 +170,16 @@ fn skipped(definition: &Definition, held: &BTreeMap<String, String>) -> Option<S
     )))
 }
 
-pub(super) fn empty_staging(conn: &Connection, definition: &Definition) -> rusqlite::Result<()> {
+/// Empties the table that a definition writes in a place.
+pub(super) fn empty(
+    conn: &Connection,
+    place: &str,
+    definition: &Definition,
+) -> rusqlite::Result<()> {
     let Some(write) = &definition.write else {
         return Ok(());
     };
-    let table = physical(Side::Staging.word(), &write.table);
+    let table = physical(place, &write.table);
     if apply::table_exists(conn, &table) {
         conn.execute(&format!("delete from {}", quoted(&table)), [])?;
     }
@@ -194,7 +203,7 @@ fn pass_once(
     let run_sql: &mut RunSql<'_> = &mut run_sql;
     let mut platform = Platform {
         old: false,
-        day: RUN_DAY,
+        day: spec.day,
         held,
         taken,
         hosts,
@@ -237,9 +246,9 @@ fn sql_once(
         .write
         .as_ref()
         .ok_or("run-sql: the definition declares no table")?;
-    let table = lazy::ensure(conn, spec.side.word(), &write.table)?;
+    let table = lazy::ensure(conn, &spec.place, &write.table)?;
     let days = Days {
-        logical: RUN_DAY,
+        logical: spec.day,
         wall: wall_day(spec, pass),
     };
     let steps = translate(sql, Engine::New, days, &mut |name| {
@@ -253,7 +262,7 @@ fn sql_once(
         ));
     }
     let text = |error: rusqlite::Error| format!("run-sql: {error}");
-    prepare(conn, write.mode, &table).map_err(text)?;
+    prepare(conn, write.mode, &table, spec.day).map_err(text)?;
     let before = last_rowid(conn, &table).map_err(text)?;
     apply::run(conn, &steps, &table)?;
     let recreated = steps.iter().any(|step| matches!(step, Step::Drop { .. }));
@@ -262,7 +271,7 @@ fn sql_once(
         "insert into written_rows select ?1, ?2, ?3, ?4 where ?4 > ?3",
         params![
             table,
-            RUN_DAY,
+            spec.day,
             first,
             last_rowid(conn, &table).map_err(text)?
         ],
@@ -287,7 +296,7 @@ fn last_rowid(conn: &Connection, table: &str) -> rusqlite::Result<i64> {
 }
 
 /// The write mode: what happens to the rows that are there.
-fn prepare(conn: &Connection, mode: WriteMode, table: &str) -> rusqlite::Result<()> {
+fn prepare(conn: &Connection, mode: WriteMode, table: &str, day: i64) -> rusqlite::Result<()> {
     match mode {
         WriteMode::Append => return Ok(()),
         WriteMode::Replace => {
@@ -300,13 +309,13 @@ fn prepare(conn: &Connection, mode: WriteMode, table: &str) -> rusqlite::Result<
                      and w.day = ?2 and {0}.rowid > w.first_rowid and {0}.rowid <= w.last_rowid)",
                     quoted(table)
                 ),
-                params![table, RUN_DAY],
+                params![table, day],
             )?;
         }
     }
     conn.execute(
         "delete from written_rows where table_name = ?1 and (?2 or day = ?3)",
-        params![table, mode == WriteMode::Replace, RUN_DAY],
+        params![table, mode == WriteMode::Replace, day],
     )?;
     Ok(())
 }
@@ -320,7 +329,7 @@ fn resolve(
     name: &str,
 ) -> Result<String, String> {
     if name == own {
-        return Ok(physical(spec.side.word(), name));
+        return Ok(physical(&spec.place, name));
     }
     let text = |error: rusqlite::Error| error.to_string();
     let owner: Option<String> = conn
@@ -340,14 +349,82 @@ fn resolve(
     };
     let owner = JobId(owner);
     if !spec.definition.depends_on.contains(&owner) {
-        return lazy::ensure(conn, "yesterday", name);
+        let yesterday = if spec.day == RUN_DAY {
+            "yesterday".to_owned()
+        } else {
+            format!("yesterday_{}", spec.day)
+        };
+        return lazy::ensure(conn, &yesterday, name);
     }
     let side = match spec.upstream.get(&owner) {
         Some(side) => *side,
         None if is_cut_over(conn, &owner).map_err(text)? => Side::Production,
         None => Side::Legacy,
     };
-    lazy::ensure(conn, side.word(), name)
+    match side {
+        Side::Legacy => lazy::ensure(conn, &place(side, spec.day), name),
+        _ if ran_for(conn, &owner, side).map_err(text)? == Some(spec.day) => {
+            lazy::ensure(conn, side.word(), name)
+        }
+        _ => backfilled(conn, spec, &owner, side, name),
+    }
+}
+
+/// The day of a job's last run on a new side.
+fn ran_for(conn: &Connection, job: &JobId, side: Side) -> rusqlite::Result<Option<i64>> {
+    let (jobs, runs) = new_side(side);
+    conn.prepare_cached(&format!(
+        "select r.day from {jobs} j join {runs} r on r.no = j.no where j.job = ?1 order by j.no desc limit 1"
+    ))?
+    .query_row([job.as_str()], |row| row.get(0))
+    .optional()
+}
+
+/// Jobs and runs of a new side.
+const fn new_side(side: Side) -> (&'static str, &'static str) {
+    match side {
+        Side::Production => ("production_jobs", "production_runs"),
+        Side::Staging | Side::Legacy => ("staging_jobs", "staging_runs"),
+    }
+}
+
+/// What an upstream job's new definition writes for a day that it did not run for, in a table of its own
+/// that is made anew for each reader.
+fn backfilled(
+    conn: &Connection,
+    spec: &Spec<'_>,
+    job: &JobId,
+    side: Side,
+    table: &str,
+) -> Result<String, String> {
+    if spec.depth >= lazy::MAX_CHAIN {
+        return Err(format!("{job}: more than {} jobs deep", lazy::MAX_CHAIN));
+    }
+    let text = |error: rusqlite::Error| error.to_string();
+    let (jobs, _) = new_side(side);
+    let config: Option<String> = conn
+        .prepare_cached(&format!(
+            "select config from {jobs} where job = ?1 order by no desc limit 1"
+        ))
+        .and_then(|mut statement| statement.query_row([job.as_str()], |row| row.get(0)).optional())
+        .map_err(text)?;
+    let config = config.ok_or_else(|| format!("{job} has no definition in {}", side.word()))?;
+    let definition = Definition::parse(&config)?;
+    let inner = Spec {
+        definition: &definition,
+        day: spec.day,
+        place: format!("backfill_{}", place(side, spec.day)),
+        wall_day: spec.wall_day,
+        upstream: &BTreeMap::new(),
+        passes: 1,
+        nonce: spec.nonce,
+        depth: spec.depth + 1,
+    };
+    let locks = definition.lock.iter().map(|lock| lock.name.clone()).collect();
+    let written = physical(&inner.place, table);
+    empty(conn, &inner.place, &definition).map_err(text)?;
+    sql_once(conn, &inner, &locks, 1)?;
+    Ok(written)
 }
 
 /// Source tables are the warehouse's own; bookkeeping is not for jobs to read.

@@ -2,12 +2,17 @@
 
 use super::build::sqlite_failed;
 use super::legacy::{self, OldJob, Scheduler};
+use super::schema::quoted;
 use super::world::PracticeWorld;
-use crate::model::JobId;
+use super::{RUN_DAY, lazy, place};
+use crate::model::{JobId, LogicalDate};
 use crate::world::ports::{
-    FiringQuestion, FiringTimes, Output, PortError, Source, SourceJob, Timed,
+    FiringQuestion, FiringTimes, Output, PortError, Side, Source, SourceJob, Timed,
 };
 use rusqlite::{Connection, OptionalExtension as _, Row};
+
+/// How many days before the run day can be compared.
+const KEPT_DAYS: i64 = 7;
 
 const LIST: &str = "select job, title, domain, layer, target, key_columns, columns, report, old_job, scheduler \
                     from legacy_jobs order by seq";
@@ -61,6 +66,29 @@ impl Source for PracticeWorld {
         })
     }
 
+    /// The old platform keeps a week of its outputs.
+    fn other_dates(&self, job: &JobId) -> Result<Timed<Vec<LogicalDate>>, PortError> {
+        let conn = self.writer();
+        let old = old_job(&conn, job)?;
+        let mut value = Vec::new();
+        if let Some(table) = &old.table {
+            // Only the date that is chosen keeps its copies.
+            conn.execute_batch("savepoint looking")
+                .map_err(sqlite_failed("other dates"))?;
+            for day in (RUN_DAY - KEPT_DAYS..RUN_DAY).rev() {
+                if has_rows(&conn, table, day)? {
+                    value.push(LogicalDate(super::date_of_day(day).to_string()));
+                }
+            }
+            conn.execute_batch("rollback to looking; release looking")
+                .map_err(sqlite_failed("other dates"))?;
+        }
+        Ok(Timed {
+            value,
+            took_ms: self.chance.between(2_000, 9_000, &["other dates", job.as_str()]),
+        })
+    }
+
     fn firing_times(
         &self,
         job: &JobId,
@@ -71,6 +99,20 @@ impl Source for PracticeWorld {
             value: legacy::firing_times(&old, question)?,
             took_ms: self.chance.between(200, 900, &["old times", job.as_str()]),
         })
+    }
+}
+
+/// Whether the old job wrote rows for a day; a day that the old SQL fails for has none.
+fn has_rows(conn: &Connection, table: &str, day: i64) -> Result<bool, PortError> {
+    match lazy::ensure(conn, &place(Side::Legacy, day), table) {
+        Ok(name) => conn
+            .query_row(
+                &format!("select exists (select 1 from {})", quoted(&name)),
+                [],
+                |row| row.get(0),
+            )
+            .map_err(sqlite_failed("other dates")),
+        Err(_) => Ok(false),
     }
 }
 

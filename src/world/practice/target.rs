@@ -254,7 +254,15 @@ impl PracticeWorld {
             Ok(definition) => definition,
             Err(why) => return Ok(refused(why)),
         };
+        let day = match &request.logical_date {
+            None => super::RUN_DAY,
+            Some(date) => match super::day_of_date(date) {
+                Some(day) => day,
+                None => return Ok(refused(format!("{date} is no date"))),
+            },
+        };
         let order = Order {
+            day,
             request,
             definition: &definition,
             chance: self.chance,

@@ -3,7 +3,7 @@
 use super::schema::physical;
 use super::world::PracticeWorld;
 use super::{apply, lazy};
-use crate::model::{Digest, JobId, digest_bytes};
+use crate::model::{Digest, JobId, LogicalDate, digest_bytes};
 use crate::world::ports::{Cell, MAX_ROWS, PortError, Rows, Side, Timed, Warehouse};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -16,13 +16,20 @@ impl Warehouse for PracticeWorld {
         "sqlite"
     }
 
-    fn table(&self, side: Side, _job: &JobId, table: &str) -> String {
-        let name = physical(side.word(), table);
+    fn table(&self, side: Side, _job: &JobId, table: &str, date: Option<&LogicalDate>) -> String {
+        let place = match date {
+            None => side.word().to_owned(),
+            Some(date) => match super::day_of_date(date) {
+                Some(day) => super::place(side, day),
+                None => "no_date".to_owned(),
+            },
+        };
+        let name = physical(&place, table);
         // The reader is given back before the writer is taken: in a large world they are one.
         let there = apply::table_exists(&self.reader(), &name);
         if !there {
             // A replica's table is made now. When it cannot be, the query on it says so.
-            let _ = lazy::ensure(&self.writer(), side.word(), table);
+            let _ = lazy::ensure(&self.writer(), &place, table);
         }
         name
     }

@@ -12,7 +12,7 @@ mod tests;
 mod words;
 
 use super::ports::{Cell, PortError, Side, Timed, Warehouse};
-use crate::model::JobId;
+use crate::model::{JobId, LogicalDate};
 use sqlparser::ast::{ObjectNamePart, Statement};
 use sqlparser::dialect::{Dialect, DuckDbDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
@@ -133,13 +133,14 @@ pub fn job_tables(
     job: &JobId,
     tables: &[&str],
     sides: &[Side],
+    date: Option<&LogicalDate>,
 ) -> Vec<JobTable> {
     let mut all = Vec::new();
     for table in tables {
         for side in sides {
             all.push(JobTable {
                 name: format!("{}.{table}", side.word()),
-                physical: warehouse.table(*side, job, table),
+                physical: warehouse.table(*side, job, table, date),
             });
         }
     }

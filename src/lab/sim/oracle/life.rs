@@ -49,6 +49,7 @@ impl Oracle {
             Event::JobPaused {} => job.paused = true,
             Event::JobResumed {} => job.paused = false,
             Event::JobRetried {} => {
+                job.dates = 0;
                 job.config = None;
                 job.causes = Causes::default();
                 job.held = false;

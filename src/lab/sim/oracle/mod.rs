@@ -160,6 +160,8 @@ pub(super) struct JobLog {
     last_run: Option<OperationId>,
     /// Whether nothing was proposed or taken away since.
     run_stands: bool,
+    /// Other logical dates chosen since it began.
+    dates: u32,
     rounds: spin::Rounds,
     /// Queries reserved and spent.
     paid: (u64, u64),
@@ -316,6 +318,7 @@ impl Oracle {
             succeeded: BTreeSet::new(),
             last_run: None,
             run_stands: false,
+            dates: 0,
             rounds: spin::Rounds::default(),
             paid: (0, 0),
             evidence: BTreeMap::new(),

@@ -3,7 +3,8 @@
 
 use super::{EvidenceLog, JobLog, OperationLog, Oracle, Outcome, lineage_of, stored_lineage};
 use crate::ledger::event::Event;
-use crate::model::{Action, JobId, OperationId, TimeMs};
+use crate::contract::Limits;
+use crate::model::{Action, JobId, LogicalDate, OperationId, TimeMs, Verdict};
 
 impl Oracle {
     pub(super) fn read_operation(&mut self, id: &JobId, at: TimeMs, event: &Event) {
@@ -240,7 +241,37 @@ impl Oracle {
                 self.end_check(id, clause);
                 self.add_evidence(id, event);
             }
+            Event::DateChosen { clause, date, .. } => self.change_date(id, clause, date.as_ref()),
             _ => {}
+        }
+    }
+
+    /// Another logical date is for a job that is not in production and whose clause found nothing to compare.
+    fn change_date(
+        &mut self,
+        id: &JobId,
+        clause: &crate::model::ClauseId,
+        date: Option<&LogicalDate>,
+    ) {
+        let Some(job) = self.jobs.get_mut(id) else {
+            return;
+        };
+        let empty = job
+            .evidence
+            .get(clause)
+            .is_some_and(|own| own.verdict == Verdict::Inconclusive);
+        let allowed = empty && job.production.is_none();
+        if date.is_some() {
+            job.dates += 1;
+            job.evidence.clear();
+            job.run_stands = false;
+        }
+        let many = job.dates > Limits::default().other_dates;
+        if !allowed || many {
+            self.flag(
+                "another date is for what could not be compared",
+                format!("{id}: {clause}, {date:?}"),
+            );
         }
     }
 

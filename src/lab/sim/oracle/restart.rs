@@ -119,6 +119,7 @@ impl Oracle {
                 if let Some(job) = row.job.as_ref().and_then(|id| self.jobs.get_mut(id)) {
                     job.definition = definition.clone();
                     if !job.state.has_ended() {
+                        job.dates = 0;
                         job.config = None;
                     }
                 }
