@@ -182,8 +182,14 @@ fn assert_compared_for_another_date(demo: &Demo, ends: &BTreeMap<String, (String
             .collect::<Result<_, _>>()
             .unwrap();
         let (first, last) = (&said[0], &said[said.len() - 1]);
-        assert!(first.starts_with("inconclusive: 0 rows on both sides"), "{job}: {first}");
-        assert!(last.starts_with("pass: ") && last.contains("(compared for 2024-03-"), "{job}: {last}");
+        assert!(
+            first.starts_with("inconclusive: 0 rows on both sides"),
+            "{job}: {first}"
+        );
+        assert!(
+            last.starts_with("pass: ") && last.contains("(compared for 2024-03-"),
+            "{job}: {last}"
+        );
     }
 }
 

@@ -739,7 +739,12 @@ fn ops_jobs_show_what_they_did() {
     let practice = Practice::new(Faults::none());
     let world: World = practice.world.ports();
     let probe = world.probe.unwrap();
-    let facts = |side, job: &str| probe.run_facts(side, &JobId::from(job), None).unwrap().value;
+    let facts = |side, job: &str| {
+        probe
+            .run_facts(side, &JobId::from(job), None)
+            .unwrap()
+            .value
+    };
     let [one, two] = facts(Side::Legacy, "imp_nondeterministic")
         .try_into()
         .unwrap();
@@ -809,9 +814,12 @@ fn a_job_is_staged_and_compared_for_another_date() {
 
     // Upstream jobs in production have run for the run day only: their definitions are run for the date.
     let mut upstream = careful("fct_shipments", &["stg_shipments"]);
-    upstream.sql = upstream
-        .sql
-        .map(|sql| sql.replace("from stg_shipments s", "from stg_shipments s where s.shipment_id % 2 = 0"));
+    upstream.sql = upstream.sql.map(|sql| {
+        sql.replace(
+            "from stg_shipments s",
+            "from stg_shipments s where s.shipment_id % 2 = 0",
+        )
+    });
     let cut_over = practice.request(Action::CutOver, "cut over", &upstream);
     let effect = practice.world.effect(&cut_over).value;
     assert!(matches!(effect, Effect::Applied(_)), "{effect:?}");

@@ -65,7 +65,8 @@ impl Checker for Person {
             (_, None) => Ok(nothing("the goal has no warehouse")),
             (Some(output), Some(warehouse)) => {
                 let mut meter = Meter::new(warehouse);
-                let old = warehouse.table(Side::Legacy, input.job, &output.table, input.logical_date);
+                let old =
+                    warehouse.table(Side::Legacy, input.job, &output.table, input.logical_date);
                 let new = warehouse.table(input.side, input.job, &output.table, input.logical_date);
                 let mut evidence = choose(&mut meter, input, output, &rule, (&old, &new))?;
                 evidence.queries = meter.queries;

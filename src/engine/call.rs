@@ -313,8 +313,15 @@ fn judge(call: &CheckCall, context: &Context) -> Result<Timed<Evidence>, PortErr
     });
     judged.map(|mut timed| {
         // Whoever reads a verdict sees that it is not about the date that everybody expects.
-        if let Some(date) = call.logical_date.as_ref().filter(|_| checker.looks_at_run()) {
-            timed.value.summary.push_str(&format!(" (compared for {date})"));
+        if let Some(date) = call
+            .logical_date
+            .as_ref()
+            .filter(|_| checker.looks_at_run())
+        {
+            timed
+                .value
+                .summary
+                .push_str(&format!(" (compared for {date})"));
         }
         timed
     })

@@ -476,9 +476,7 @@ fn may_change_date(job: &JobFacts, rules: Rules<'_>) -> bool {
 /// What was done about a clause that had nothing to compare.
 fn dates_tried(job: &JobFacts, verdict: Verdict) -> String {
     match (verdict, job.dates.chosen.len(), job.dates.exhausted) {
-        (Verdict::Inconclusive, 0, true) => {
-            "; the source offers no other date".to_owned()
-        }
+        (Verdict::Inconclusive, 0, true) => "; the source offers no other date".to_owned(),
         (Verdict::Inconclusive, tried @ 1.., _) => {
             format!("; dates tried beside the target's own: {tried}")
         }

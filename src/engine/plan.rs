@@ -13,7 +13,7 @@ use crate::ledger::event::Event;
 use crate::ledger::facts::{ApprovalState, JobFacts, OperationFacts, WaitFacts};
 use crate::model::{
     Action, Amounts, Budget, ClauseId, Digest, FailureClass, JobId, JobState, OperationId,
-    OperationState, SpinKind, TimeMs, WaitKind,
+    OperationState, SpinKind, TimeMs, Verdict, WaitKind,
 };
 use crate::worker::{PrepareRequest, PreviousConfig};
 use crate::world::ports::{EffectRef, EffectRequest, Upstream};
@@ -58,8 +58,14 @@ impl Engine {
         )
     }
 
-    /// A wrong engine that takes what it left behind for undone.
-    fn overlook(&self, facts: &mut JobFacts) {
+    /// Wrong engines that take what they left behind for undone, or nothing for a pass.
+    pub(super) fn overlook(&self, facts: &mut JobFacts) {
+        for own in facts.evidence.values_mut() {
+            let empty = own.verdict == Verdict::Inconclusive;
+            if self.rig.fires(Sabotage::EmptyPasses, empty) {
+                own.verdict = Verdict::Pass;
+            }
+        }
         for (id, operation) in &mut facts.operations {
             let open = matches!(
                 operation.state,
@@ -321,7 +327,11 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let config = self.text(&config_digest)?;
         let staged_for = match action {
-            Action::Stage => self.facts(id)?.dates.current,
+            Action::Stage => self
+                .facts(id)?
+                .dates
+                .current
+                .filter(|_| !self.rig.fires(Sabotage::StageOldDate, true)),
             Action::CutOver | Action::RollBack => None,
         };
         let request = EffectRequest {

@@ -66,6 +66,10 @@ pub enum Sabotage {
     SpinAsleep,
     /// Takes the first look that fails for a lost run.
     LoseTooSoon,
+    /// Takes "nothing could be compared" for a pass.
+    EmptyPasses,
+    /// Compares for another date and stages for the old one.
+    StageOldDate,
 }
 
 impl Sabotage {
@@ -92,6 +96,8 @@ impl Sabotage {
         Self::RetiredGoesOn,
         Self::SpinAsleep,
         Self::LoseTooSoon,
+        Self::EmptyPasses,
+        Self::StageOldDate,
     ];
 }
 

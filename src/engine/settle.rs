@@ -453,7 +453,8 @@ impl Engine {
         id: &JobId,
         result: Result<Vec<String>, PortError>,
     ) -> Result<(), EngineError> {
-        let facts = self.facts(id)?;
+        let mut facts = self.facts(id)?;
+        self.overlook(&mut facts);
         let around = self.surroundings(id);
         let rules = Rules {
             contract: &self.goal.contract,

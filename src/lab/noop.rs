@@ -4,7 +4,9 @@
 //! after a kill, and a world opened again knows them.
 
 use crate::contract::Strategy;
-use crate::model::{Action, Digest, FailureClass, JobId, LogicalDate, OperationId, TimeMs, digest_bytes};
+use crate::model::{
+    Action, Digest, FailureClass, JobId, LogicalDate, OperationId, TimeMs, digest_bytes,
+};
 use crate::worker::{PrepareFailure, PrepareReply, PrepareRequest, Worker};
 use crate::world::World;
 use crate::world::ports::{

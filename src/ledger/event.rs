@@ -15,8 +15,8 @@ pub use sample::SampleAsked;
 
 use crate::model::{
     Account, Action, Amounts, ApprovalId, ClauseId, ContractVersion, DecisionId, Digest, DriftId,
-    DriftKind, EvidenceKind, FailureClass, JobId, JobState, LogicalDate, OperationId, Seq,
-    SpendId, SpinKind,    StrategyId, TimeMs, Verdict, WaitKind, Wake, WorldPart,
+    DriftKind, EvidenceKind, FailureClass, JobId, JobState, LogicalDate, OperationId, Seq, SpendId,
+    SpinKind, StrategyId, TimeMs, Verdict, WaitKind, Wake, WorldPart,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -9,8 +9,8 @@ mod spin;
 pub use chat::{ChatFacts, OpenQuery, OpenQuestion, OpenTurn, ToolAnswer};
 pub use operations::upstream_digest;
 pub use parts::{
-    ApprovalFacts, ApprovalState, ClauseFacts, DateFacts, OpenCheck, OperationFacts, RollbackFacts, RunFacts,
-    SampleFacts, WaitFacts, WaiverFacts,
+    ApprovalFacts, ApprovalState, ClauseFacts, DateFacts, OpenCheck, OperationFacts, RollbackFacts,
+    RunFacts, SampleFacts, WaitFacts, WaiverFacts,
 };
 
 pub use spin::SpinFacts;

@@ -3,7 +3,9 @@
 
 use dogwatch::check::{CheckInput, Evidence, checker, register_sqlite_functions};
 use dogwatch::contract::Clause;
-use dogwatch::model::{Action, ClauseId, JobId, LogicalDate, OperationId, TimeMs, digest_bytes, digest_json};
+use dogwatch::model::{
+    Action, ClauseId, JobId, LogicalDate, OperationId, TimeMs, digest_bytes, digest_json,
+};
 use dogwatch::world::World;
 use dogwatch::world::ports::*;
 use rusqlite::types::ValueRef;
@@ -38,13 +40,7 @@ impl Warehouse for Sqlite {
         "sqlite"
     }
 
-    fn table(
-        &self,
-        side: Side,
-        _job: &JobId,
-        table: &str,
-        _: Option<&LogicalDate>,
-    ) -> String {
+    fn table(&self, side: Side, _job: &JobId, table: &str, _: Option<&LogicalDate>) -> String {
         format!("{}_{table}", side.word())
     }
 

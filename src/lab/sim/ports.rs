@@ -4,9 +4,7 @@ use super::meddle::ADDED;
 use super::world::{
     HAS_TABLE, Made, SimWorld, State, Truth, found, reference, refused, right_effects,
 };
-use crate::model::{
-    Action, FailureClass, JobId, LogicalDate, OperationId, TimeMs, digest_bytes,
-};
+use crate::model::{Action, FailureClass, JobId, LogicalDate, OperationId, TimeMs, digest_bytes};
 use crate::world::ports::{
     AdapterInfo, Cell, Column, ColumnKind, Effect, EffectRef, EffectRequest, FiringQuestion,
     FiringTimes, Hold, InProduction, Lookup, Output, PortError, Probe, Rows, RunFacts, RunState,
@@ -61,6 +59,9 @@ impl Source for SimWorld {
 
     fn other_dates(&self, job: &JobId) -> Result<Timed<Vec<LogicalDate>>, PortError> {
         let took_ms = self.answers("other dates", job)?;
+        let mut state = self.state();
+        *state.faults.entry("nothing to compare").or_default() += 1;
+        drop(state);
         let count = self.dice.below(6, &["how many dates", job.as_str()], 0);
         let dates = (1..=count).map(|number| LogicalDate(format!("date-{number}")));
         Ok(Timed {
@@ -146,6 +147,7 @@ impl SimWorld {
             job: job.clone(),
             config: request.config.clone(),
             config_digest: request.config_digest.clone(),
+            date: request.logical_date.clone(),
             at_ms: now,
             visible_ms: now + wait,
             run_ends_ms: now + run,
@@ -406,7 +408,13 @@ impl Warehouse for SimWorld {
         let took_ms = self.answers("query", &job)?;
         let run = self.last_run(&job);
         let other = side != Side::Legacy.word()
-            && run.is_none_or(|made| self.truth(&job, &made.config) == Truth::RowsDiffer);
+            && run
+                .as_ref()
+                .is_none_or(|made| self.truth(&job, &made.config) == Truth::RowsDiffer);
+        let of_run = run.as_ref().and_then(|made| made.date.as_ref());
+        if side != Side::Legacy.word() && of_run.map_or("", LogicalDate::as_str) != date {
+            self.state().mixed.insert(job.clone());
+        }
         let empty = self
             .dice
             .happens(self.faults.empty, &["empty", job.as_str(), date], 0);

@@ -7,7 +7,7 @@ use super::dice::Dice;
 use super::scenario::{Faults, JobPlan, Nature, Scenario, TOKENS_AN_ATTEMPT};
 use crate::contract::Strategy;
 use crate::model::time::Steering;
-use crate::model::{Action, Digest, FailureClass, JobId, OperationId, digest_bytes};
+use crate::model::{Action, Digest, FailureClass, JobId, LogicalDate, OperationId, digest_bytes};
 use crate::worker::{PrepareFailure, PrepareReply, PrepareRequest, Prepared, Spent, Worker};
 use crate::world::World;
 use crate::world::ports::{Effect, EffectRef, InProduction, Source, Target, Warehouse};
@@ -47,6 +47,8 @@ pub(super) struct Made {
     pub job: JobId,
     pub config: String,
     pub config_digest: Digest,
+    /// The logical date that was asked for.
+    pub date: Option<LogicalDate>,
     /// When, in milliseconds of passed time.
     pub at_ms: i64,
     pub(super) visible_ms: i64,
@@ -67,6 +69,8 @@ pub(super) struct State {
     pub(super) queries: u64,
     /// The same by job.
     pub(super) queries_of: BTreeMap<JobId, u64>,
+    /// Jobs whose run was for another date than the one that was compared.
+    pub(super) mixed: BTreeSet<JobId>,
     /// How often each fault came.
     pub(super) faults: BTreeMap<&'static str, u64>,
     /// Calls by kind and job, so that each draws for itself.

@@ -2,8 +2,7 @@
 
 use crate::model::{
     Account, Action, ApprovalId, ClauseId, Digest, EvidenceKind, FailureClass, LogicalDate,
-    OperationId,
-    OperationState, TimeMs, Verdict, WaitKind, Wake,
+    OperationId, OperationState, TimeMs, Verdict, WaitKind, Wake,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -205,7 +205,11 @@ fn afresh(shown: &Shown, draw: &mut Draw<'_>) -> Result<Option<Repair>, String> 
         ..shown.clone()
     };
     Ok(match repair(&from_the_old, draw)? {
-        Repair::Config { config, .. } if Definition::parse(&config) == Definition::parse(previous) => None,
+        Repair::Config { config, .. }
+            if Definition::parse(&config) == Definition::parse(previous) =>
+        {
+            None
+        }
         made => Some(made),
     })
 }

@@ -32,7 +32,9 @@ pub(super) fn ensure(conn: &Connection, side: &str, table: &str) -> Result<Strin
 }
 
 fn make(conn: &Connection, side: &str, table: &str) -> Result<(), String> {
-    let dated = side.rsplit_once('_').and_then(|(word, day)| Some((word, day.parse().ok()?)));
+    let dated = side
+        .rsplit_once('_')
+        .and_then(|(word, day)| Some((word, day.parse().ok()?)));
     let (word, day) = dated.unwrap_or((side, RUN_DAY));
     match word {
         "legacy" => old_table(conn, side, table, day, 0),

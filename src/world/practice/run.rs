@@ -406,7 +406,11 @@ fn backfilled(
         .prepare_cached(&format!(
             "select config from {jobs} where job = ?1 order by no desc limit 1"
         ))
-        .and_then(|mut statement| statement.query_row([job.as_str()], |row| row.get(0)).optional())
+        .and_then(|mut statement| {
+            statement
+                .query_row([job.as_str()], |row| row.get(0))
+                .optional()
+        })
         .map_err(text)?;
     let config = config.ok_or_else(|| format!("{job} has no definition in {}", side.word()))?;
     let definition = Definition::parse(&config)?;
@@ -420,7 +424,11 @@ fn backfilled(
         nonce: spec.nonce,
         depth: spec.depth + 1,
     };
-    let locks = definition.lock.iter().map(|lock| lock.name.clone()).collect();
+    let locks = definition
+        .lock
+        .iter()
+        .map(|lock| lock.name.clone())
+        .collect();
     let written = physical(&inner.place, table);
     empty(conn, &inner.place, &definition).map_err(text)?;
     sql_once(conn, &inner, &locks, 1)?;

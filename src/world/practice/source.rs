@@ -85,7 +85,9 @@ impl Source for PracticeWorld {
         }
         Ok(Timed {
             value,
-            took_ms: self.chance.between(2_000, 9_000, &["other dates", job.as_str()]),
+            took_ms: self
+                .chance
+                .between(2_000, 9_000, &["other dates", job.as_str()]),
         })
     }
 

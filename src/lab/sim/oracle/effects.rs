@@ -35,6 +35,9 @@ impl Oracle {
             }
         }
         self.check_asked(world);
+        if let Some(job) = world.state().mixed.first() {
+            self.flag("what is compared is of one date", job.as_str());
+        }
         let queries = world.state().queries;
         if queries > self.paid() {
             let seen = format!("{queries} ran, {} are paid for", self.paid());

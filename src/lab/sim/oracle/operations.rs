@@ -2,8 +2,8 @@
 //! checks: reserved before they are made, within the day's wall.
 
 use super::{EvidenceLog, JobLog, OperationLog, Oracle, Outcome, lineage_of, stored_lineage};
-use crate::ledger::event::Event;
 use crate::contract::Limits;
+use crate::ledger::event::Event;
 use crate::model::{Action, JobId, LogicalDate, OperationId, TimeMs, Verdict};
 
 impl Oracle {
