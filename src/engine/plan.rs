@@ -149,6 +149,7 @@ impl Engine {
             Step::Spin(finding, next) => self.spin_found(id, facts, &finding, next)?,
             Step::HandOver(reason) => self.hand_over(id, &reason)?,
             Step::Wait(wait) => {
+                self.queue_for_provider(id, facts, &wait);
                 self.start_wait(id, facts, &wait)?;
                 return Ok(true);
             }

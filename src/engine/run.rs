@@ -364,6 +364,7 @@ impl Engine {
             gate: self.gate(job.view.state),
             outages: self.outages.view(id),
             provider_holds: self.provider_holds.view(self.now),
+            provider_storms: self.provider_holds.storms(self.now),
             retired: job.retired.clone(),
             spin: self.spin.view(Some(id)),
         }

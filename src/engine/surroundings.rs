@@ -121,6 +121,8 @@ pub struct Surroundings {
     pub outages: BTreeMap<WorldPart, OutageView>,
     /// Providers that are not asked for a while: why, and until when.
     pub provider_holds: BTreeMap<String, (String, TimeMs)>,
+    /// Providers whose failed turns are not repeated for a while: why, and until when.
+    pub provider_storms: BTreeMap<String, (String, TimeMs)>,
     /// Why the contract gives the job up, if it does.
     pub retired: Option<String>,
 }

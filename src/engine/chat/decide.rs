@@ -16,6 +16,9 @@ const MAX_TRUNCATED: u32 = 2;
 /// Turns in a row that may say nothing and ask for nothing.
 const MAX_SILENT: u32 = 2;
 
+/// What a wait for a provider names: another job's turn that ends.
+pub const PROVIDER: &str = "provider";
+
 /// A step of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChatStep {
@@ -116,11 +119,19 @@ pub fn next(job: &JobFacts, strategy: &Strategy, around: &Surroundings, now: Tim
             ),
         );
     }
-    match around.provider_holds.get(&settings.provider) {
+    let storm = (chat.failures > 0)
+        .then(|| around.provider_storms.get(&settings.provider))
+        .flatten();
+    match around.provider_holds.get(&settings.provider).or(storm) {
         Some((why, until)) if *until > now => Step::Wait(Waiting {
             kind: WaitKind::World,
             reason: format!("provider {}: {why}", settings.provider),
-            wakes: vec![Wake::At { at: *until }],
+            wakes: vec![
+                Wake::At { at: *until },
+                Wake::Event {
+                    name: PROVIDER.to_owned(),
+                },
+            ],
             next_check: *until,
             overdue: until.plus_ms(QUESTION_OVERDUE_MS),
         }),

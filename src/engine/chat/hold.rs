@@ -1,7 +1,8 @@
 //! Providers that are not asked for a while: an account without credit, a key that is refused, an outage.
 
-use crate::model::TimeMs;
-use std::collections::{BTreeMap, BTreeSet};
+use super::pace::Pace;
+use crate::model::{JobId, TimeMs};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// How long the others wait while one job asks a provider that was held.
 const PROBE_MS: i64 = 5 * 60_000;
@@ -14,6 +15,9 @@ pub struct ProviderHolds {
     busy: BTreeMap<String, (String, TimeMs)>,
     /// Providers whose cache serves nothing, as was told.
     cold: BTreeSet<String>,
+    paces: BTreeMap<String, Pace>,
+    /// Jobs that wait for another's turn to end, by provider.
+    queues: BTreeMap<String, VecDeque<JobId>>,
 }
 
 impl ProviderHolds {
@@ -26,13 +30,65 @@ impl ProviderHolds {
         !known
     }
 
-    /// It is up and asks for fewer calls: no job begins a turn before an instant. Nothing to tell people.
-    pub fn slow_down(&mut self, provider: &str, why: &str, until: TimeMs) {
+    /// It is up and asked this job for fewer calls: no job begins a turn before an instant, and fewer are on
+    /// their way at once from then on. Nothing to tell people.
+    pub fn slow_down(
+        &mut self,
+        provider: &str,
+        job: &JobId,
+        why: &str,
+        now: TimeMs,
+        until: TimeMs,
+    ) {
+        self.pace(provider).narrow(job, now);
         let later = self.busy.get(provider).is_none_or(|(_, own)| *own < until);
         if later {
             self.busy
                 .insert(provider.to_owned(), (why.to_owned(), until));
         }
+    }
+
+    fn pace(&mut self, provider: &str) -> &mut Pace {
+        self.paces.entry(provider.to_owned()).or_default()
+    }
+
+    /// A job's turn begins.
+    pub fn begin(&mut self, provider: &str, job: &JobId, again: bool, now: TimeMs) {
+        self.pace(provider).begin(job, again, now);
+    }
+
+    /// A job waits until another's turn has ended.
+    pub fn queue(&mut self, provider: &str, job: &JobId) {
+        let queue = self.queues.entry(provider.to_owned()).or_default();
+        if !queue.contains(job) {
+            queue.push_back(job.clone());
+        }
+    }
+
+    /// A job's turn has ended; returns who waited longest for its place.
+    pub fn end(&mut self, provider: &str, job: &JobId, answered: bool) -> Vec<JobId> {
+        let pace = self.pace(provider);
+        if answered {
+            pace.widen();
+        }
+        let free = pace.end(job);
+        let Some(queue) = self.queues.get_mut(provider) else {
+            return Vec::new();
+        };
+        queue.drain(..free.min(queue.len())).collect()
+    }
+
+    /// Nobody waits for a job's answer any more.
+    pub fn forget(&mut self, job: &JobId) {
+        for pace in self.paces.values_mut() {
+            pace.end(job);
+        }
+    }
+
+    /// Providers whose failed turns are not repeated for a while.
+    pub fn storms(&self, now: TimeMs) -> BTreeMap<String, (String, TimeMs)> {
+        let storm = |(name, pace): (&String, &Pace)| Some((name.clone(), pace.storm(now)?));
+        self.paces.iter().filter_map(storm).collect()
     }
 
     /// Its cache serves nothing; returns whether that is news.
@@ -65,11 +121,13 @@ impl ProviderHolds {
 
     /// All that are held now.
     pub fn view(&self, now: TimeMs) -> BTreeMap<String, (String, TimeMs)> {
-        self.busy
+        let full = |(name, pace): (&String, &Pace)| Some((name.clone(), pace.full(now)?));
+        let named = self
+            .busy
             .iter()
             .chain(&self.held)
             .filter(|(_, (_, until))| *until > now)
-            .map(|(name, hold)| (name.clone(), hold.clone()))
-            .collect()
+            .map(|(name, hold)| (name.clone(), hold.clone()));
+        self.paces.iter().filter_map(full).chain(named).collect()
     }
 }

@@ -9,6 +9,7 @@ mod decide;
 mod evidence;
 mod hold;
 mod opening;
+mod pace;
 mod query;
 mod settle;
 mod tools;
@@ -18,7 +19,7 @@ use crate::ledger::event::CallRef;
 use crate::ledger::facts::JobFacts;
 use crate::model::{JobId, SpendId};
 
-pub use decide::{ChatStep, lost, next};
+pub use decide::{ChatStep, PROVIDER, lost, next};
 pub(super) use hold::ProviderHolds;
 
 /// Longest words of a model or a tool kept in an entry, in characters.

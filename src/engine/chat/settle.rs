@@ -28,10 +28,13 @@ impl Engine {
         result: Result<TurnReply, Box<TurnFailure>>,
     ) -> Result<(), EngineError> {
         let facts = self.facts(id)?;
+        let answered = result.is_ok();
         if facts.chat.open.as_ref().map(|open| open.turn) != Some(turn) {
+            self.provider_holds.forget(id);
             return Ok(());
         }
         let Some((_, settings)) = self.strategy_of(&facts) else {
+            self.provider_holds.forget(id);
             return self.hand_over(id, "the plan has no such strategy");
         };
         let name = settings.provider.clone();
@@ -55,6 +58,9 @@ impl Engine {
                 *failure,
             ),
         };
+        for next in self.provider_holds.end(&name, id, answered) {
+            self.index.mark_ready(&next);
+        }
         let spend = spend_id(id, &facts, None);
         let unknown = ended.source == "unknown";
         let open = facts.chat.open.as_ref();
@@ -182,7 +188,8 @@ impl Engine {
                 match next_try(&failure, facts.chat.failures + 1, self.now, dice(facts)) {
                     Some(at) => {
                         if failure.slow_down || failure.status == Some(429) {
-                            self.provider_holds.slow_down(provider, &why, at);
+                            self.provider_holds
+                                .slow_down(provider, &facts.id, &why, self.now, at);
                         }
                         retry_at = Some(at);
                     }

@@ -3,10 +3,11 @@
 use super::{ChatStep, end};
 use crate::contract::Strategy;
 use crate::engine::call::{Call, TurnCall};
+use crate::engine::decide::Waiting;
 use crate::engine::run::{Engine, EngineError, Errand};
 use crate::ledger::event::{Event, TurnStarted, TurnUnknown};
 use crate::ledger::facts::JobFacts;
-use crate::model::{Amounts, Budget, ContractVersion, Digest, JobId, SpendId};
+use crate::model::{Amounts, Budget, ContractVersion, Digest, JobId, SpendId, Wake};
 use crate::worker::chat::prompt;
 use crate::worker::chat::settings::ChatSettings;
 use crate::worker::provider::{Message, SystemBlock, Tool, TurnRequest, UserPart, reserve};
@@ -40,6 +41,21 @@ impl Engine {
             ChatStep::End(note) => self.end_chat(id, facts, &note)?,
         }
         Ok(false)
+    }
+
+    /// A job that waits for a provider goes on when another's turn ends.
+    pub(in crate::engine) fn queue_for_provider(
+        &mut self,
+        id: &JobId,
+        facts: &JobFacts,
+        wait: &Waiting,
+    ) {
+        let waits = |wake: &Wake| matches!(wake, Wake::Event { name } if name == super::PROVIDER);
+        if wait.wakes.iter().any(waits)
+            && let Some((_, settings)) = self.strategy_of(facts)
+        {
+            self.provider_holds.queue(&settings.provider, id);
+        }
     }
 
     fn lose_turn(&mut self, id: &JobId, facts: &JobFacts) -> Result<(), EngineError> {
@@ -141,6 +157,9 @@ impl Engine {
         }
         let system = self.fixed_part(&request);
         self.provider_holds.probe(&settings.provider, self.now);
+        let again = facts.chat.failures > 0;
+        self.provider_holds
+            .begin(&settings.provider, id, again, self.now);
         self.emit(
             id,
             Event::TurnStarted(TurnStarted {

@@ -5,12 +5,12 @@ use super::script::*;
 use super::small::*;
 use crate::engine::run::Finish;
 use crate::ledger::verify;
-use crate::model::{JobState, TimeMs, WorldPart};
+use crate::model::{JobId, JobState, TimeMs, WorldPart};
 use crate::worker::provider::{
     Provider, TurnFailure, TurnFailureClass, TurnLimits, TurnReply, TurnRequest,
 };
 use serde_json::json;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 #[test]
@@ -194,6 +194,102 @@ fn a_provider_that_names_its_time_is_not_out() {
     let asked = provider.asked.lock().unwrap().clone();
     assert_eq!(asked.iter().filter(|at| **at < provider.until).count(), 8);
     assert_eq!(bench.facts("job-00").state, JobState::CutOver);
+}
+
+/// How long a turn takes in these tests.
+const TURN_MS: i64 = 1_000;
+
+/// A provider that takes fewer turns at once than the engine has jobs.
+struct Narrow {
+    at_once: usize,
+    /// When each turn that it took is over.
+    flying: Mutex<Vec<TimeMs>>,
+    refused: AtomicU64,
+    most: AtomicU64,
+    down: Arc<Down>,
+}
+
+impl Provider for Narrow {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+    fn body(&self, request: &TurnRequest) -> Vec<u8> {
+        self.down.body(request)
+    }
+    fn price(&self, model: &str) -> Option<crate::contract::Price> {
+        self.down.price(model)
+    }
+    fn turn(
+        &self,
+        request: &TurnRequest,
+        limits: &TurnLimits,
+    ) -> Result<TurnReply, Box<TurnFailure>> {
+        let mut flying = self.flying.lock().unwrap();
+        flying.retain(|until| *until > limits.now);
+        if flying.len() >= self.at_once {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            let mut how = failure(TurnFailureClass::Wait);
+            how.status = Some(429);
+            how.slow_down = true;
+            how.most_retries = u8::MAX;
+            how.not_before = Some(limits.now.plus_ms(10_000));
+            return Err(Box::new(how));
+        }
+        flying.push(limits.now.plus_ms(TURN_MS));
+        self.most.fetch_max(flying.len() as u64, Ordering::Relaxed);
+        drop(flying);
+        self.down.turn(request, limits)
+    }
+}
+
+#[test]
+fn a_provider_that_asks_for_fewer_calls_gets_fewer_at_once() {
+    let narrow = Arc::new(Narrow {
+        at_once: 2,
+        flying: Mutex::default(),
+        refused: AtomicU64::new(0),
+        most: AtomicU64::new(0),
+        down: Arc::new(Down {
+            until: START,
+            how: failure(TurnFailureClass::Retry),
+            model: Scripted::default(),
+            asked: Mutex::default(),
+        }),
+    });
+    let bench = Bench::many(16, Arc::clone(&narrow) as Arc<dyn Provider>);
+    assert_eq!(bench.run(), Finish::Ended);
+    for job in &bench.small.jobs {
+        let facts = bench.facts(job);
+        assert_eq!(facts.state, JobState::CutOver, "{job}: {}", facts.reason);
+        assert_eq!(facts.attempt.0, 1, "{job}");
+    }
+    let refused = narrow.refused.load(Ordering::Relaxed);
+    assert_eq!(narrow.most.load(Ordering::Relaxed), 2);
+    // 32 turns two at a time: fourteen are refused at once, and then as many as it takes to find two.
+    println!("refused {refused} turns");
+    assert!((14..=30).contains(&refused), "{refused}");
+    assert_eq!(bench.alerts("outage") + bench.alerts("provider"), 0);
+    let reader = bench.reader();
+    let reasons: Vec<String> = bench
+        .small
+        .jobs
+        .iter()
+        .flat_map(|job| {
+            let rows = reader
+                .view()
+                .job_events(&goal(), &JobId::from(job.as_str()));
+            rows.unwrap().into_iter().map(|row| format!("{:?}", row.event))
+        })
+        .collect();
+    let waited = |what: &str| reasons.iter().filter(|body| body.contains(what)).count();
+    assert!(waited("it asked for fewer calls: at most") > 0);
+    assert!(waited("turns were repeated within a minute") > 0);
+    // A wait is told once and not at each turn of the others.
+    assert!(
+        waited("it asked for fewer calls") < 100,
+        "{}",
+        waited("it asked for fewer calls")
+    );
 }
 
 #[test]
