@@ -278,7 +278,9 @@ fn a_provider_that_asks_for_fewer_calls_gets_fewer_at_once() {
             let rows = reader
                 .view()
                 .job_events(&goal(), &JobId::from(job.as_str()));
-            rows.unwrap().into_iter().map(|row| format!("{:?}", row.event))
+            rows.unwrap()
+                .into_iter()
+                .map(|row| format!("{:?}", row.event))
         })
         .collect();
     let waited = |what: &str| reasons.iter().filter(|body| body.contains(what)).count();
