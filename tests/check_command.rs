@@ -50,6 +50,45 @@ printf '{"verdict":"fail","summary":"%s is late","numbers":{"minutes":5}}' "$1""
     assert_eq!(evidence.numbers["minutes"], json!(5));
 }
 
+/// The keys of an object and of all that is in it, but for what goal files and sources fill in.
+fn shape(value: &serde_json::Value, at: &str, keys: &mut Vec<String>) {
+    let Some(object) = value.as_object() else {
+        return;
+    };
+    for (key, value) in object {
+        let place = format!("{at}/{key}");
+        if key != "params" {
+            shape(value, &place, keys);
+        }
+        keys.push(place);
+    }
+    keys.sort();
+}
+
+#[test]
+fn it_reads_and_answers_what_is_documented() {
+    let text = include_str!("../docs/adapters.md");
+    let block = |kind: &str| {
+        let (_, rest) = text.split_once(&format!("```json {kind}\n")).unwrap();
+        rest.split_once("\n```").unwrap().0
+    };
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("reply"), block("checker-reply")).unwrap();
+    write(dir.path(), "cat > request; cat reply");
+    let world = world(silent(), silent());
+    let clause = clause("command", run());
+    let evidence = judge_in(&world, &clause, None, "2024-03-01T00:00:00Z", dir.path()).unwrap();
+    assert_eq!(evidence.verdict, Verdict::Fail);
+    assert_eq!(evidence.numbers["minutes"], json!(12));
+    let sent = std::fs::read_to_string(dir.path().join("request")).unwrap();
+    let keys = |text: &str| {
+        let mut keys = Vec::new();
+        shape(&serde_json::from_str(text).unwrap(), "", &mut keys);
+        keys
+    };
+    assert_eq!(keys(&sent), keys(block("checker-request")));
+}
+
 #[test]
 fn what_it_does_wrong_is_never_a_verdict() {
     let pass = r#"{"verdict":"pass","summary":"fine"}"#;

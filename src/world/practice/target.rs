@@ -447,10 +447,17 @@ fn consequences(
             )
             .map_err(sqlite_failed("consequences"))?;
         if readers > 0 {
-            out.push(format!(
-                "{readers} jobs still on the old scheduler read {} and go on reading the old copy",
-                write.table
-            ));
+            let who = match readers {
+                1 => format!(
+                    "1 job still on the old scheduler reads {} and goes",
+                    write.table
+                ),
+                _ => format!(
+                    "{readers} jobs still on the old scheduler read {} and go",
+                    write.table
+                ),
+            };
+            out.push(format!("{who} on reading the old copy"));
         }
     }
     Ok(out)
