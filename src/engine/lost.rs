@@ -17,7 +17,7 @@ pub(super) const LOST: &str = "lost run";
 const UNOBSERVED_MS: i64 = 3_600_000;
 /// Look-ups that did not find it, one after the other, after which it is lost.
 const LOST_LOOKS: u32 = 3;
-/// First pause between two looks at a run that cannot be observed, and the longest.
+/// First pause before a question without an answer is asked again, and the longest.
 const PAUSE_MS: i64 = 60_000;
 const LONGEST_PAUSE_MS: i64 = 3_600_000;
 /// Begins the reason of such a wait.
@@ -32,22 +32,11 @@ impl Engine {
         operation: &OperationId,
         error: &PortError,
     ) -> Result<(), EngineError> {
-        let before = facts
-            .wait
-            .as_ref()
-            .filter(|own| own.reason.starts_with(UNOBSERVED));
-        let waited = before.map_or(0, |own| self.now.since(own.since).max(0));
         if self.rig.fires(Sabotage::LoseTooSoon, true) {
             return self.lose_run(id, facts, operation);
         }
-        let pause = (waited / 4).clamp(PAUSE_MS, LONGEST_PAUSE_MS);
-        let pause = pause.max(error.retry_after_ms.unwrap_or(0));
-        // Another error is no new wait: two that take turns would put its end off for ever.
-        let reason = before.map_or_else(
-            || short(&format!("{UNOBSERVED}: {error}")),
-            |own| own.reason.clone(),
-        );
-        self.look_later(id, &reason, pause)?;
+        let waited = self.unanswered_for(facts, UNOBSERVED);
+        self.ask_later(id, facts, UNOBSERVED, error)?;
         if waited >= UNOBSERVED_MS {
             let call = Call::LookUp {
                 action: Action::Stage,
@@ -57,6 +46,33 @@ impl Engine {
             self.call_after_commit(id, Errand::Find(operation.clone()), call);
         }
         Ok(())
+    }
+
+    /// How long a job waits for an answer already; 0 when it does not.
+    pub(super) fn unanswered_for(&self, facts: &JobFacts, what: &str) -> i64 {
+        let own = facts.wait.as_ref();
+        own.filter(|own| own.reason.starts_with(what))
+            .map_or(0, |own| self.now.since(own.since).max(0))
+    }
+
+    /// Asks again less and less often. Another error is no new wait: two that take turns would put its end
+    /// off for ever.
+    pub(super) fn ask_later(
+        &mut self,
+        id: &JobId,
+        facts: &JobFacts,
+        what: &str,
+        error: &PortError,
+    ) -> Result<(), EngineError> {
+        let waited = self.unanswered_for(facts, what);
+        let pause = (waited / 4).clamp(PAUSE_MS, LONGEST_PAUSE_MS);
+        let pause = pause.max(error.retry_after_ms.unwrap_or(0));
+        let before = facts.wait.as_ref().map(|own| &own.reason);
+        let reason = match before.filter(|reason| reason.starts_with(what)) {
+            Some(reason) => reason.clone(),
+            None => short(&format!("{what}: {error}")),
+        };
+        self.look_later(id, &reason, pause)
     }
 
     /// A run that could not be observed was looked for by its id.

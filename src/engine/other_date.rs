@@ -8,8 +8,6 @@ use crate::world::ports::{MAX_OTHER_DATES, PortError};
 
 /// How the wait for a source's answer begins.
 const UNANSWERED: &str = "the source does not say which other dates there are";
-const FIRST_PAUSE_MS: i64 = 60_000;
-const LONGEST_PAUSE_MS: i64 = 3_600_000;
 /// A source that gave no answer for so long has no other date.
 const GIVEN_UP_AFTER_MS: i64 = 24 * 3_600_000;
 
@@ -26,25 +24,13 @@ impl Engine {
         if facts.state.has_ended() {
             return Ok(Next::Now);
         }
-        let before = facts
-            .wait
-            .as_ref()
-            .filter(|own| own.reason.starts_with(UNANSWERED));
-        let waited = before.map_or(0, |own| self.now.since(own.since).max(0));
         let date = match result {
             Ok(dates) => dates
                 .into_iter()
                 .take(MAX_OTHER_DATES)
                 .find(|date| !facts.dates.chosen.contains(date)),
-            Err(error) if waited < GIVEN_UP_AFTER_MS => {
-                let pause = (waited / 4).clamp(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-                let pause = pause.max(error.retry_after_ms.unwrap_or(0));
-                // Another error is no new wait: two that take turns would put its end off for ever.
-                let reason = before.map_or_else(
-                    || short(&format!("{UNANSWERED}: {error}")),
-                    |own| own.reason.clone(),
-                );
-                self.look_later(id, &reason, pause)?;
+            Err(error) if self.unanswered_for(&facts, UNANSWERED) < GIVEN_UP_AFTER_MS => {
+                self.ask_later(id, &facts, UNANSWERED, &error)?;
                 return Ok(Next::AtTimer);
             }
             Err(_) => None,

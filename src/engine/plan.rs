@@ -280,7 +280,7 @@ impl Engine {
             self.move_to(
                 id,
                 JobState::Working,
-                &match (&facts.run, &facts.dates.current) {
+                &match (&facts.run, facts.dates.current()) {
                     (Some(_), _) => "staged again: what it was built upon has changed".to_owned(),
                     (None, Some(date)) => format!("staged again, for {date}"),
                     (None, None) => "staged again: the run before is not there any more".to_owned(),
@@ -331,7 +331,8 @@ impl Engine {
             Action::Stage => self
                 .facts(id)?
                 .dates
-                .current
+                .current()
+                .cloned()
                 .filter(|_| !self.rig.fires(Sabotage::StageOldDate, true)),
             Action::CutOver | Action::RollBack => None,
         };
@@ -414,7 +415,7 @@ impl Engine {
             definition: self.text(&facts.definition)?,
             config: self.text(&config)?,
             staged: effect_ref(run),
-            logical_date: facts.dates.current.clone(),
+            logical_date: facts.dates.current().cloned(),
             at: self.now,
         };
         let errand = Errand::Check {

@@ -96,9 +96,9 @@ impl Pace {
                 .iter()
                 .filter(|(at, _)| now.since(*at) < WINDOW_MS)
         };
+        let (oldest, _) = window().find(|(_, again)| *again)?;
         let again = window().filter(|(_, again)| *again).count();
         let allowed = FREE_RETRIES.max(window().count() / TURNS_A_RETRY);
-        let (oldest, _) = window().find(|(_, again)| *again)?;
         (again >= allowed).then(|| {
             let why = format!("{again} turns were repeated within a minute");
             (why, oldest.plus_ms(WINDOW_MS))

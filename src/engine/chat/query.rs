@@ -51,7 +51,7 @@ impl Engine {
             call: call.clone(),
         };
         let query = ToolQuery {
-            logical_date: facts.dates.current.clone(),
+            logical_date: facts.dates.current().cloned(),
             job: id.clone(),
             table,
             sql,

@@ -210,7 +210,6 @@ impl JobFacts {
                 match date {
                     None => self.dates.exhausted = true,
                     Some(date) => {
-                        self.dates.current = Some(date.clone());
                         self.dates.chosen.push(date.clone());
                         // All clauses speak of one run, and that run is yet to be.
                         self.evidence.clear();

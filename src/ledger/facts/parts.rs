@@ -70,15 +70,18 @@ pub struct ClauseFacts {
 /// Which logical date the job's staging runs are for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DateFacts {
-    /// The one in use; absent while the target chooses.
-    pub current: Option<LogicalDate>,
-    /// Those chosen so far, in order.
+    /// Those chosen so far; the last one is in use.
     pub chosen: Vec<LogicalDate>,
     /// Whether the source has no other.
     pub exhausted: bool,
 }
 
 impl DateFacts {
+    /// The one in use; absent while the target chooses.
+    pub fn current(&self) -> Option<&LogicalDate> {
+        self.chosen.last()
+    }
+
     /// Whether nothing was ever chosen.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
